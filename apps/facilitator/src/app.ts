@@ -27,14 +27,17 @@ import { type createMetricsHandlers } from './metrics/handlers'
 import { type HttpMetricsRecorder } from './metrics/http-metrics-recorder'
 import { type createCapabilityHandlers } from './networks/capabilities'
 import { type createNetworkHandlers } from './networks/handlers'
+import { type createOperatorHandlers } from './operations/admin/operator'
 import { type createPaymentHandlers } from './payments/handlers'
 import { type createPaymentHandlersOfAnyVersion } from './payments/versions/any-version'
 import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
 import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
-import { type createAdminGuard, type createUserGuard } from './users/guard'
+import { type createAdminActionGuard, type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
+import { type createPasswordHandlers } from './users/password-handlers'
+import { type createSessionHandlers } from './users/session-handlers'
 
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
@@ -51,16 +54,20 @@ export type AppDependencies = {
   withClient: ReturnType<typeof createClientGuard>
   withUser: ReturnType<typeof createUserGuard>
   withAdmin: ReturnType<typeof createAdminGuard>
+  withAdminAction: ReturnType<typeof createAdminActionGuard>
   payments: ReturnType<typeof createPaymentHandlers>
   paymentsV2: ReturnType<typeof createPaymentHandlersV2>
   paymentsOfAnyVersion: ReturnType<typeof createPaymentHandlersOfAnyVersion>
   capabilities: ReturnType<typeof createCapabilityHandlers>
   networks: ReturnType<typeof createNetworkHandlers>
   users: ReturnType<typeof createUserHandlers>
+  sessions: ReturnType<typeof createSessionHandlers>
+  passwords: ReturnType<typeof createPasswordHandlers>
   clients: ReturnType<typeof createClientHandlers>
   invitations: ReturnType<typeof createInvitationHandlers>
   recipients: ReturnType<typeof createRecipientHandlers>
   deniedAddresses: ReturnType<typeof createDeniedAddressHandlers>
+  operator: ReturnType<typeof createOperatorHandlers>
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
   reference: ReturnType<typeof createFacilitatorReference>
@@ -70,9 +77,10 @@ export type AppDependencies = {
 
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
-  const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
+  const { withClient, withUser, withAdmin, withAdminAction, payments, paymentsV2, networks, users, clients } =
+    dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses } = dependencies
+  const { invitations, recipients, deniedAddresses, sessions, passwords, operator } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -103,9 +111,18 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/verify', withClient('verify', payments.verify, limitClient))
   api.post('/settle', withClient('settle', payments.settle, limitClient))
   api.get('/supported', withClient('supported', networks.list))
+  api.get('/sign-up', limitReads, users.signUpMode)
   api.post('/signup', body, users.signup)
   api.post('/login', body, users.login)
   api.post('/token/refresh', body, users.refresh)
+  api.post('/logout', withUser(sessions.logout))
+  api.get('/sessions', withUser(sessions.list))
+  api.delete('/sessions', withUser(sessions.endOthers))
+  api.delete('/sessions/:id', withUser(sessions.end))
+  api.post('/password', withUser(passwords.change))
+  api.post('/password/reset', body, passwords.reset)
+  api.get('/users/me', withUser(users.me))
+  api.delete('/users/me', withUser(passwords.deleteAccount))
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(limited(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
@@ -134,18 +151,31 @@ export function createApp(dependencies: AppDependencies) {
   apiV2.get('/discovery/merchant', limitLists, limited(resources.merchant))
 
   const admin = Router()
-  admin.post('/users', withAdmin(users.create))
-  admin.get('/users', withAdmin(users.list))
-  admin.post('/assets', withAdmin(networks.register))
-  admin.post('/invitations', withAdmin(invitations.create))
+  admin.get('/overview', withAdmin(operator.overview))
+  admin.get('/networks', withAdmin(operator.networks))
+  admin.get('/signers', withAdmin(operator.signers))
+  admin.get('/fees', withAdmin(operator.fees))
+  admin.get('/settlements', withAdmin(operator.settlements.list))
+  admin.get('/settlements/:id', withAdmin(operator.settlements.one))
+  admin.post('/settlements/:id/retry', withAdminAction(operator.settlements.retry))
+  admin.post('/users', withAdminAction(users.create))
+  admin.get('/users', withAdmin(operator.users.list))
+  admin.post('/users/:id/password-reset', withAdminAction(passwords.issueReset))
+  admin.post('/users/:id/disable', withAdminAction(operator.users.disable))
+  admin.post('/users/:id/enable', withAdminAction(operator.users.enable))
+  admin.post('/assets', withAdminAction(networks.register))
+  admin.get('/assets', withAdmin(operator.assets.list))
+  admin.post('/assets/:id/activate', withAdminAction(operator.assets.activate))
+  admin.post('/assets/:id/deactivate', withAdminAction(operator.assets.deactivate))
+  admin.post('/invitations', withAdminAction(invitations.create))
   admin.get('/invitations', withAdmin(invitations.list))
-  admin.delete('/invitations/:id', withAdmin(invitations.remove))
-  admin.post('/recipients', withAdmin(recipients.assign))
+  admin.delete('/invitations/:id', withAdminAction(invitations.remove))
+  admin.post('/recipients', withAdminAction(recipients.assign))
   admin.get('/recipients', withAdmin(recipients.all))
-  admin.delete('/recipients/:id', withAdmin(recipients.unassign))
-  admin.post('/denied-addresses', withAdmin(deniedAddresses.add))
+  admin.delete('/recipients/:id', withAdminAction(recipients.unassign))
+  admin.post('/denied-addresses', withAdminAction(deniedAddresses.add))
   admin.get('/denied-addresses', withAdmin(deniedAddresses.list))
-  admin.delete('/denied-addresses/:address', withAdmin(deniedAddresses.remove))
+  admin.delete('/denied-addresses/:address', withAdminAction(deniedAddresses.remove))
 
   for (const router of [api, apiV2, admin]) registerAllowedMethods(router)
   return createBaseApp({

@@ -34,6 +34,7 @@ import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
 import { createReadSupported } from './networks/supported'
 import { createSettlementMetrics } from './settlement/metrics'
+import { createOperatorHandlers } from './operations/admin/operator'
 import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
 import { createFeeShareStore } from './settlement/signing/fee-share-store'
@@ -54,14 +55,20 @@ import { createChallenges } from './recipients/challenges'
 import { createRecipientHandlers } from './recipients/handlers'
 import { createRecipientStore } from './recipients/store'
 import { createFacilitatorReference } from './reference/reference'
+import { createReplicaName } from './replica-name'
 import { createResourceHandlers } from './resources/handlers'
 import { createOriginStore } from './resources/origins'
 import { createOwnershipChecks } from './resources/ownership-checks'
 import { createResourceStore } from './resources/store'
-import { createAdminGuard, createUserGuard } from './users/guard'
+import { deleteAccount } from './users/delete-account'
+import { createAdminActionGuard, createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
 import { createLoginLimit } from './users/login-limit'
+import { createPasswordHandlers } from './users/password-handlers'
+import { createPasswordStore } from './users/password-store'
 import { createPasswords } from './users/passwords'
+import { createSessionHandlers } from './users/session-handlers'
+import { createSessionStore } from './users/session-store'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
 
@@ -84,8 +91,10 @@ export async function composeFacilitator(parts: {
   const { configuration, families, database, ephemeral, logger, metrics, now } = parts
   const { environment } = configuration
   const { pool } = database
+  const replica = createReplicaName()
 
   const users = createUserStore(database)
+  const sessions = createSessionStore(database)
   const tokens = createTokens(environment.JWT_SECRET, now)
   const passwords = await createPasswords()
   const clients = createClientStore(database)
@@ -100,19 +109,19 @@ export async function composeFacilitator(parts: {
   const store = createSettlementStore(pool)
   const settlementWaiter = createSettlementWaiter({ store, notifications, logger })
   const settlementMetrics = createSettlementMetrics({ metrics, networks: networks.all, now })
-  const feeBudget = createFeeBudget({
-    store: createFeeShareStore(pool),
-    shares: {
-      clientKeyBps: environment.CLIENT_KEY_FEE_SHARE_PERCENT,
-      newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
-      newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
-    },
-  })
+  const feeShares = createFeeShareStore(pool)
+  const shares = {
+    clientKeyBps: environment.CLIENT_KEY_FEE_SHARE_PERCENT,
+    newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
+    newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
+  }
+  const feeBudget = createFeeBudget({ store: feeShares, shares })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signer.addresses.map((signer) =>
       createSettler({
         network,
         signer,
+        replica,
         pool,
         feeBudget,
         notifications,
@@ -181,6 +190,11 @@ export async function composeFacilitator(parts: {
     name: 'client-payments',
     durationSeconds: 60,
   })
+  const limitLogin = createLoginLimit({
+    store: ephemeral,
+    perMinute: environment.RATE_LIMIT_LOGINS_PER_MINUTE,
+    logger,
+  })
   const origins = createOriginStore(database)
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
@@ -189,6 +203,7 @@ export async function composeFacilitator(parts: {
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
   const readBody = createBodyReader()
+  const withAdmin = createAdminGuard(environment.ADMIN_TOKEN, readBody)
   const app = createApp({
     environment,
     logger,
@@ -198,8 +213,9 @@ export async function composeFacilitator(parts: {
     health,
     readBody,
     withClient: createClientGuard(clients, readBody, limitPayments, now),
-    withUser: createUserGuard(users, tokens, readBody, limitUser),
-    withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
+    withUser: createUserGuard({ users, tokens, readBody, limit: limitUser, now }),
+    withAdmin,
+    withAdminAction: createAdminActionGuard(withAdmin, logger),
     payments,
     paymentsV2,
     paymentsOfAnyVersion: createPaymentHandlersOfAnyVersion(payments, paymentsV2),
@@ -207,15 +223,19 @@ export async function composeFacilitator(parts: {
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
     users: createUserHandlers({
       users,
+      sessions,
       passwords,
       tokens,
       signUp: environment.SIGN_UP,
-      limitLogin: createLoginLimit({
-        store: ephemeral,
-        perMinute: environment.RATE_LIMIT_LOGINS_PER_MINUTE,
-        logger,
-      }),
+      limitLogin,
       now,
+    }),
+    sessions: createSessionHandlers(sessions, now),
+    passwords: createPasswordHandlers({
+      store: createPasswordStore(pool),
+      passwords,
+      limitLogin,
+      deleteAccount: (account) => deleteAccount(pool, account),
     }),
     clients: createClientHandlers(clients, now),
     invitations: createInvitationHandlers(createInvitationStore(pool)),
@@ -227,6 +247,7 @@ export async function composeFacilitator(parts: {
       users,
     }),
     deniedAddresses: createDeniedAddressHandlers(createDeniedAddressStore(pool), families),
+    operator: createOperatorHandlers({ replica, pool, networks, feeShares, shares, logger, now }),
     resources: createResourceHandlers({
       resources: createResourceStore(database),
       origins,

@@ -141,12 +141,26 @@ export type NodesCheck = {
   isUsable: boolean
 }
 
+/** One RPC node, as this process sees it. */
+export type NodeReport = {
+  /** Its host, for operators: never a path, a query or credentials, which may hold a key. */
+  name: string
+  /** Its newest block; undefined if it did not return one within a second. */
+  height: bigint | undefined
+  /** The latest request that it gave no usable response to; the message holds no URL. */
+  lastFailure: { message: string; agoMs: number } | undefined
+  /** Since its first failure after its latest response; undefined if its latest response was good. */
+  failingForMs: number | undefined
+}
+
 /** The RPC nodes of a network, taken together. */
 export type ChainNode<P extends Payment = Payment> = {
   /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
   /** The heights of the nodes that respond within a second; empty if the network has a single RPC URL. */
   heights(): Promise<readonly bigint[]>
+  /** Each node, in the order of the configuration, within a second. Never rejects. */
+  inspect(): Promise<readonly NodeReport[]>
   /** Checks that each node offers what payments need; undefined if any node of this family does. */
   check?(): Promise<NodesCheck>
   /** Blocks after which no reorg drops a transaction. */
@@ -166,6 +180,8 @@ export type ChainSigner<P extends Payment = Payment> = {
   readonly feePayer: string | undefined
   /** The default low-balance threshold of a signer, in the native smallest unit. */
   readonly balanceThreshold: bigint
+  /** The currency of network fees: `decimals` from its smallest unit; no symbol if the settings do not tell it. */
+  readonly currency: { symbol?: string; decimals: number }
   /** The signer's balance for fees, in the native smallest unit. */
   funds(signer: string): Promise<bigint>
   /** The signer's next nonce; counts mined transactions only. */

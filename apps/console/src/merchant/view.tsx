@@ -1,3 +1,4 @@
+import './merchant.css'
 import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
 import { Loading } from '../ui/loading'

@@ -7,7 +7,13 @@ import { Loading } from '../ui/loading'
 import { ColorSchemeButton } from './color-scheme-button'
 import icon from './icon.svg'
 
-export type NavItem = { path: string; label: string; icon: ComponentType<{ size?: number }> }
+export type NavItem = {
+  path: string
+  label: string
+  icon: ComponentType<{ size?: number }>
+  /** Only the page of `path` is current, not those below it. */
+  isExact?: boolean
+}
 
 type FrameProps = {
   /** Beside the logo: whose pages these are. */
@@ -61,15 +67,15 @@ export function Frame({ title, items, account, children }: FrameProps) {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={shared.pages}>
-        {items.map(({ path, label, icon: Icon }) => (
+        {items.map(({ path, label, icon: Icon, isExact = path === '/' }) => (
           <NavLink
             key={path}
             component={Link}
             href={path}
             label={label}
             leftSection={<Icon size={18} aria-hidden />}
-            active={isCurrent(path, location)}
-            aria-current={isCurrent(path, location) ? 'page' : undefined}
+            active={isCurrent(path, location, isExact)}
+            aria-current={isCurrent(path, location, isExact) ? 'page' : undefined}
             className="nav-link"
           />
         ))}
@@ -81,8 +87,8 @@ export function Frame({ title, items, account, children }: FrameProps) {
   )
 }
 
-const isCurrent = (path: string, location: string) =>
-  path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
+const isCurrent = (path: string, location: string, isExact: boolean) =>
+  location === path || (!isExact && location.startsWith(`${path}/`))
 
 /** The address has the page in its fragment, so the browser cannot follow a link to an element. */
 function focusMain(event: { preventDefault: () => void }) {

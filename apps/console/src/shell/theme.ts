@@ -26,9 +26,14 @@ export const theme = createTheme({
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.2rem' } } },
 })
 
-/** Mantine's own dimmed text is too pale on grey (WCAG 2.2, 1.4.3). */
+/** Mantine's own dimmed text, and its text on a light colour, are too pale (WCAG 2.2, 1.4.3). */
 export const resolveVariables: CSSVariablesResolver = () => ({
   variables: {},
-  light: { '--mantine-color-dimmed': '#5c6370' },
+  light: {
+    '--mantine-color-dimmed': '#5c6370',
+    '--mantine-color-green-light-color': '#14532d',
+    '--mantine-color-yellow-light-color': '#6b4a00',
+    '--mantine-color-red-light-color': '#8a1c1c',
+  },
   dark: { '--mantine-color-dimmed': '#a6adbb' },
 })

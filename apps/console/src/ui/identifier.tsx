@@ -1,4 +1,4 @@
-import { ActionIcon, Anchor, CopyButton, Group, Text } from '@mantine/core'
+import { ActionIcon, CopyButton, Group, Text } from '@mantine/core'
 import { IconCheck, IconCopy, IconExternalLink } from '@tabler/icons-react'
 import { shared } from '../texts'
 import { shortened } from './format'
@@ -21,7 +21,7 @@ export function Identifier({ value, href, isWhole = false }: Props) {
       <CopyButton value={value}>
         {({ copied, copy }) => (
           <ActionIcon
-            size="sm"
+            size={24}
             variant="subtle"
             color="gray"
             onClick={copy}
@@ -32,14 +32,17 @@ export function Identifier({ value, href, isWhole = false }: Props) {
         )}
       </CopyButton>
       {href !== undefined && (
-        <Anchor
+        <ActionIcon
+          component="a"
+          size={24}
+          variant="subtle"
           href={href}
           target="_blank"
           rel="noreferrer"
           aria-label={`${shared.openExplorer}: ${shortened(value)}`}
         >
           <IconExternalLink size={14} aria-hidden />
-        </Anchor>
+        </ActionIcon>
       )}
     </Group>
   )

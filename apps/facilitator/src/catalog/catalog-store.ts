@@ -43,6 +43,8 @@ WHERE excluded.last_paid_at >= known.last_paid_at AND (
   OR excluded.last_paid_at > known.last_paid_at + ${UNCHANGED_FOR})
 RETURNING id`
 
+const LOCK_USER = 'SELECT FROM users WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE'
+
 /** $1 user. */
 const TRIM = `
 DELETE FROM cataloged_resources WHERE id IN (
@@ -57,10 +59,11 @@ export type CatalogStore = ReturnType<typeof createCatalogStore>
 
 export function createCatalogStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   return {
-    /** Locks the user, so that the bounds also hold when replicas write at once. */
+    /** Locks the user, so that the bounds also hold when replicas write at once. Does nothing if it deleted its account. */
     catalog: (entry: CatalogEntry): Promise<void> =>
       inShortTransaction(pool, async (client: PoolClient) => {
-        await client.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [entry.userId])
+        const { rowCount: users } = await client.query(LOCK_USER, [entry.userId])
+        if (users !== 1) return
         const { rowCount } = await client.query(UPSERT, valuesOf(entry))
         if (rowCount === 1) await client.query(TRIM, [entry.userId])
       }),

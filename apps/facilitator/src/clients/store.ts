@@ -51,7 +51,7 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
 
   return {
     /**
-     * Undefined if the user already has {@link MAX_LIVE_KEYS}. Locks the user, so that concurrent calls
+     * Undefined if the user already has {@link MAX_LIVE_KEYS}, or has deleted its account. Locks the user, so that concurrent calls
      * cannot exceed it.
      */
     async create(
@@ -76,7 +76,7 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
           WHERE ${MAX_LIVE_KEYS} > (
             SELECT count(*) FROM clients
             WHERE user_id = ${userId} AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ${createdAt})
-          )`,
+          ) AND EXISTS (SELECT FROM users WHERE id = ${userId} AND deleted_at IS NULL)`,
       ])
       return inserted === 1 ? { client, token } : undefined
     },

@@ -168,6 +168,76 @@ describe('4. POST /token/refresh', () => {
   })
 })
 
+describe('beside the table of section 4', () => {
+  async function signedIn() {
+    const { email, password } = await newUser(api)
+    const answer = await api.post('/api/v1/login').send({ email, password }).expect(200)
+    const { data } = answer.body as { data: { access_token: string; id: number } }
+    return { email, password, id: data.id, bearer: bearer(data.access_token) }
+  }
+
+  test.each(['open', 'invitation', 'closed'])('GET /sign-up | `data` with `mode`: %s', async (SIGN_UP) => {
+    const { api } = await testFacilitator({ variables: { SIGN_UP } })
+    const answer = await api.get('/api/v1/sign-up')
+    expect([answer.status, answer.body]).toEqual([200, { data: { mode: SIGN_UP } }])
+  })
+
+  test('GET /users/me | `data`, the user of the token and no other', async () => {
+    const [user] = [await signedIn(), await signedIn()]
+    for (const query of [{}, { id: 1 }]) {
+      const answer = await api.get('/api/v1/users/me').query(query).set(user.bearer)
+      const { id, email } = user
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        { data: { id, email, isAdmin: false, createdAt: time } },
+      ])
+    }
+  })
+
+  test('GET /sessions, DELETE /sessions/:id, DELETE /sessions, POST /logout | `data`', async () => {
+    const user = await signedIn()
+    const sessions = await api.get('/api/v1/sessions').set(user.bearer)
+    const session = { id: text, createdAt: time, lastUsedAt: time, expiresAt: time, userAgent: null }
+    const { data } = sessions.body as { data: { id: string; current: boolean }[] }
+    expect(data).toEqual([
+      expect.objectContaining({ current: expect.any(Boolean) as boolean }),
+      expect.objectContaining({ ...session }),
+    ])
+    expect(data.map((one) => Object.keys(one).sort())).toEqual(
+      data.map(() => [...Object.keys(session), 'current'].sort()),
+    )
+    const other = data.find(({ current }) => !current)!.id
+    const ended = await api.delete(`/api/v1/sessions/${other}`).set(user.bearer)
+    expect([ended.status, ended.body]).toEqual([200, { data: { deleted: other } }])
+    const others = await api.delete('/api/v1/sessions').set(user.bearer)
+    expect([others.status, others.body]).toEqual([200, { data: { deleted: 0 } }])
+    const out = await api.post('/api/v1/logout').set(user.bearer)
+    expect([out.status, out.body]).toEqual([200, { data: { message: text } }])
+  })
+
+  test('POST /password, POST /password/reset, DELETE /users/me | `data`', async () => {
+    const user = await signedIn()
+    const next = { current_password: user.password, new_password: 'another password' }
+    const changed = await api.post('/api/v1/password').set(user.bearer).send(next)
+    expect([changed.status, changed.body]).toEqual([200, { data: { message: text } }])
+
+    const gone = await api.delete('/api/v1/users/me').set(user.bearer).send({ password: next.new_password })
+    expect([gone.status, gone.body]).toEqual([200, { data: { deleted: user.id } }])
+  })
+
+  test.each(['/admin', '/api/v1/admin'])(
+    'POST %s/users/:id/password-reset | `data` with `token`, `expiresAt`',
+    async (admin) => {
+      const { id } = await signedIn()
+      const issued = await api.post(`${admin}/users/${id}/password-reset`).set(bearer(ADMIN_TOKEN))
+      expect([issued.status, issued.body]).toEqual([200, { data: { token: text, expiresAt: time } }])
+      const { token } = (issued.body as { data: { token: string } }).data
+      const set = await api.post('/api/v1/password/reset').send({ token, password: 'another password' })
+      expect([set.status, set.body]).toEqual([200, { data: { message: text } }])
+    },
+  )
+})
+
 describe.each(['/admin', '/api/v1/admin'])('4. %s/users', (admin) => {
   const create: Send = (body) =>
     api

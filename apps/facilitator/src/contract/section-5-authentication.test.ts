@@ -69,7 +69,17 @@ const beside: Route[] = [
   ['POST', '/api/v1/recipients', 'user token'],
   ['GET', '/api/v1/recipients', 'user token'],
   ['DELETE', '/api/v1/recipients/:id', 'user token'],
+  ['GET', '/api/v1/sign-up', 'none'],
+  ['POST', '/api/v1/logout', 'user token'],
+  ['GET', '/api/v1/sessions', 'user token'],
+  ['DELETE', '/api/v1/sessions', 'user token'],
+  ['DELETE', '/api/v1/sessions/:id', 'user token'],
+  ['POST', '/api/v1/password', 'user token'],
+  ['POST', '/api/v1/password/reset', 'none'],
+  ['GET', '/api/v1/users/me', 'user token'],
+  ['DELETE', '/api/v1/users/me', 'user token'],
   ...['/admin', '/api/v1/admin'].flatMap((admin): Route[] => [
+    ['POST', `${admin}/users/:id/password-reset`, 'admin token'],
     ['POST', `${admin}/invitations`, 'admin token'],
     ['GET', `${admin}/invitations`, 'admin token'],
     ['DELETE', `${admin}/invitations/:id`, 'admin token'],
@@ -79,6 +89,18 @@ const beside: Route[] = [
     ['POST', `${admin}/denied-addresses`, 'admin token'],
     ['GET', `${admin}/denied-addresses`, 'admin token'],
     ['DELETE', `${admin}/denied-addresses/:address`, 'admin token'],
+    ['GET', `${admin}/overview`, 'admin token'],
+    ['GET', `${admin}/networks`, 'admin token'],
+    ['GET', `${admin}/signers`, 'admin token'],
+    ['GET', `${admin}/fees`, 'admin token'],
+    ['GET', `${admin}/settlements`, 'admin token'],
+    ['GET', `${admin}/settlements/:id`, 'admin token'],
+    ['POST', `${admin}/settlements/:id/retry`, 'admin token'],
+    ['GET', `${admin}/assets`, 'admin token'],
+    ['POST', `${admin}/assets/:id/activate`, 'admin token'],
+    ['POST', `${admin}/assets/:id/deactivate`, 'admin token'],
+    ['POST', `${admin}/users/:id/disable`, 'admin token'],
+    ['POST', `${admin}/users/:id/enable`, 'admin token'],
   ]),
   ['POST', '/verify', 'client key'],
   ['POST', '/settle', 'client key'],
@@ -236,7 +258,9 @@ describe.each(['user token', 'client key', 'admin token'] as const)('5. %s', (me
   )
 
   test.each(guarded(mechanism))('%s %s | lets in who has it', async (...route) => {
-    const answer = await send(route, right[mechanism]())
+    const isLogout = route[1].endsWith('/logout')
+    const headers = isLogout ? bearer((await newUser(api)).accessToken) : right[mechanism]()
+    const answer = await send(route, headers)
     expect([200, 400, 404]).toContain(answer.status)
     expect(answer.headers['cache-control']).toBe('no-store')
   })

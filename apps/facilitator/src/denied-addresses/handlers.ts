@@ -20,7 +20,9 @@ export function createDeniedAddressHandlers(denied: DeniedAddressStore, families
   return {
     async add(req: Request, res: Response) {
       const { address, note = null } = parse(DenyAddressRequest, req.body)
-      res.json({ data: toWire(await denied.add(addressIn(address), note)) })
+      const added = await denied.add(addressIn(address), note)
+      res.json({ data: toWire(added) })
+      return { address: added.address }
     },
 
     async list(req: Request, res: Response) {
@@ -35,6 +37,7 @@ export function createDeniedAddressHandlers(denied: DeniedAddressStore, families
           'This address is not denied; GET /admin/denied-addresses lists those that are',
         )
       res.json({ data: { deleted: address } })
+      return { address }
     },
   }
 }

@@ -17,6 +17,7 @@ export function createInvitationHandlers(invitations: InvitationStore) {
       const ttlSeconds = ttlHours === undefined ? null : ttlHours * HOUR_SECONDS
       const { invitation, code } = await invitations.create({ email, ttlSeconds })
       res.json({ data: { ...toWire(invitation), invitation: code } })
+      return { invitationId: invitation.id }
     },
 
     async list(req: Request, res: Response) {
@@ -31,6 +32,7 @@ export function createInvitationHandlers(invitations: InvitationStore) {
           'There is no unused invitation of this id; GET /admin/invitations lists all',
         )
       res.json({ data: { deleted: id } })
+      return { invitationId: id }
     },
   }
 }

@@ -1,27 +1,9 @@
 import { type Request, type Response } from 'express'
-import { ChainUnavailable } from '@tollgate/chains'
 import { AssetRegistration, type SystemStatus } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { getNetwork } from './get-network'
 import { type Networks } from './networks'
-import { type Refused } from './registration'
-
-const unavailable = (cause?: unknown) =>
-  new ApiError('UNAVAILABLE', 'The network gives no answer right now; try again in a moment', {
-    retryAfterSeconds: 2,
-    cause,
-  })
-
-const registrationTexts: Record<Refused['registration'], string> = {
-  none: '',
-  kept: '. The asset is registered, and stays as it is',
-  retired:
-    '. The asset was registered, and is taken out of use; register it with active true once its token is mended',
-}
-
-function toUnavailable(error: unknown): never {
-  throw error instanceof ChainUnavailable ? unavailable(error) : error
-}
+import { networkUnavailable, refusalText, toUnavailable } from './registration-errors'
 
 export function createNetworkHandlers(networks: Networks, status: () => Promise<SystemStatus>) {
   return {
@@ -31,7 +13,7 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
 
     async one(req: Request<{ id: string }>, res: Response) {
       const kind = await networks.kindOf(getNetwork(networks, req.params.id))
-      if (!kind) throw unavailable()
+      if (!kind) throw networkUnavailable()
       res.json({ ...kind, extra: { feePayer: kind.feePayer } })
     },
 
@@ -49,9 +31,10 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
       const registered = await networks
         .register(getNetwork(networks, network), asset, active)
         .catch(toUnavailable)
-      if ('problem' in registered)
-        throw new ApiError('INVALID_REQUEST', registered.problem + registrationTexts[registered.registration])
+      if ('problem' in registered) throw new ApiError('INVALID_REQUEST', refusalText(registered))
       res.json({ data: registered })
+      const { id: assetId, asset: address, active: isActive } = registered
+      return { assetId, network: registered.network, asset: address, isActive }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '@tollgate/chains'
+import { ChainUnavailable, type NodesCheck } from '@tollgate/chains'
 import { findNetwork, type NetworkKind } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { connect, spelled, type Families, type Network } from './network'
@@ -59,6 +59,8 @@ export function createNetworks(parts: {
     },
     states: async (): Promise<NetworkKind[]> =>
       (await states()).map(({ kind, problem }) => ({ ...kind, ...problem })),
+    /** What the nodes of the network lack, as last checked; undefined before the first check, or if they need nothing. */
+    checkNodes: async ({ name }: Network): Promise<NodesCheck | undefined> => nodeMonitors.get(name)?.check(),
     /** Active assets of configured networks. */
     assets: () => store.active(all.map(({ name }) => name)),
     registerConfigured: () => registration.begin(),

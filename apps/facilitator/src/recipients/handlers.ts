@@ -33,6 +33,7 @@ export function createRecipientHandlers(parts: {
         'CONFLICT',
         'Another account has reserved this address; the operator can delete its reservation',
       )
+    if (reserved === 'no-account') throw new ApiError('NOT_FOUND', 'This account has been deleted meanwhile')
     if (reserved === 'too-many')
       throw new ApiError(
         'CONFLICT',
@@ -52,6 +53,7 @@ export function createRecipientHandlers(parts: {
     if (!(await recipients.remove(id, userId)))
       throw new ApiError('NOT_FOUND', 'There is no such reservation; GET /api/v1/recipients lists yours')
     res.json({ data: { deleted: id } })
+    return { recipientId: id }
   }
 
   return {
@@ -109,6 +111,8 @@ export function createRecipientHandlers(parts: {
         proof: 'operator',
       })
       res.json({ data: toWire(reserved) })
+      const { id: recipientId, userId, address: canonical } = reserved
+      return { recipientId, userId, network: reserved.network, address: canonical }
     },
 
     all: (req: Request, res: Response) => list(req, res),

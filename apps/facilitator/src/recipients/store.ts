@@ -21,7 +21,7 @@ export type RecipientStore = ReturnType<typeof createRecipientStore>
 const columns = `id, user_id AS "userId", network, address, proof, created_at AS "createdAt"`
 
 /** Counts under a lock of the user, so that concurrent calls cannot exceed the maximum. */
-const LOCK_USER = 'SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE'
+const LOCK_USER = 'SELECT FROM users WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE'
 const FIND = `SELECT ${columns} FROM reserved_recipients WHERE network = $1 AND address = $2`
 const COUNT = 'SELECT count(*)::int AS count FROM reserved_recipients WHERE user_id = $1'
 const RESERVE = `
@@ -34,10 +34,11 @@ type NewRecipient = Omit<Recipient, 'id' | 'createdAt'>
 export function createRecipientStore(pool: Pool) {
   return {
     /** The reservation of exactly one of any number of users. The same user gets it again. */
-    reserve: (recipient: NewRecipient): Promise<Recipient | 'taken' | 'too-many'> =>
+    reserve: (recipient: NewRecipient): Promise<Recipient | 'taken' | 'too-many' | 'no-account'> =>
       withTransaction(pool, async (session) => {
         const { userId, network, address, proof } = recipient
-        await session.query(LOCK_USER, [userId])
+        const { rowCount } = await session.query(LOCK_USER, [userId])
+        if (rowCount !== 1) return 'no-account'
         const earlier = await find(session, recipient)
         if (earlier) return earlier.userId === userId ? earlier : 'taken'
         const { rows: counts } = await session.query<{ count: number }>(COUNT, [userId])

@@ -3,14 +3,17 @@ import { operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
 import { Wallet } from 'ethers'
+import { randomBytes } from 'node:crypto'
 import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { liveCounts, requestOptions } from '../testing/requests'
+import { signIn } from '../testing/sign-in'
 
 const { seed, requests } = fuzzOptions()
 const ADMIN_TOKEN = 'the admin token of this test and no other'
 const PAYERS = 4
+const LEAVER_PASSWORD = 'the password of those who leave'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
@@ -70,6 +73,21 @@ async function challengeOf(token: string) {
   return { nonce, signature: await wallet.signMessage(message) }
 }
 
+async function leaverOf() {
+  const { api } = facilitator
+  const user = { email: `${randomBytes(8).toString('hex')}@example.com`, password: LEAVER_PASSWORD }
+  await api.post('/api/v1/signup').send(user).expect(200)
+  const { id, accessToken, authorization } = await signIn(api, user)
+  const sessions = await api.get('/api/v1/sessions').set(authorization).expect(200)
+  const issued = await api.post(`/admin/users/${id}/password-reset`).set(as(ADMIN_TOKEN)).expect(200)
+  return {
+    id: String(id),
+    token: accessToken,
+    session: (sessions.body as { data: { id: string }[] }).data[0]?.id,
+    reset: (issued.body as { data: { token: string } }).data.token,
+  }
+}
+
 async function adminId(path: string, body: object) {
   const answer = await facilitator.api.post(path).set(as(ADMIN_TOKEN)).send(body).expect(200)
   return String((answer.body as { data: { id: number } }).data.id)
@@ -78,7 +96,22 @@ async function adminId(path: string, body: object) {
 const recipientOf = (email: string) =>
   adminId('/admin/recipients', { email, network: 'base-sepolia', address: Wallet.createRandom().address })
 
+/** Generated requests disable users and take assets out of use by small ids: those of the users and the asset at work are large. */
+async function moveIds() {
+  const { pool } = facilitator.database
+  await pool.query(`SELECT setval('users_id_seq', 1000000)`)
+  await pool.query('UPDATE assets SET id = id + 1000000')
+  const { rows } = await pool.query<{ id: number }>('SELECT id FROM assets')
+  await pool.query(
+    `INSERT INTO assets (id, network, asset, symbol, decimals, active) VALUES (1, 'base-sepolia', $1, 'NONE', 6, false)`,
+    [`0x${'1'.repeat(40)}`],
+  )
+  await pool.query(`INSERT INTO users (id, email, password_hash) VALUES (2, 'spare@example.com', '')`)
+  return String(rows[0]?.id)
+}
+
 async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
+  const registered = await moveIds()
   const admin = await newFuzzUser({ isAdmin: true })
   const [first, second] = [await newFuzzUser(), await newFuzzUser()]
   const users = [first, second, admin]
@@ -95,6 +128,8 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
   const challenges = await times(liveCounts.challenge, () => challengeOf(first.token))
   const recipients = await times(liveCounts.recipient, () => recipientOf(first.email))
   const invitations = await times(liveCounts.invitation, () => adminId('/admin/invitations', {}))
+
+  const leavers = await times(liveCounts.leaver, leaverOf)
 
   const signedValue = (name: string) => (index: number) => payments[index]?.authorization[name as 'from']
   const values: Record<string, (index: number) => string | undefined> = {
@@ -114,6 +149,12 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
     textSignature: (index) => challenges[index]?.signature,
     recipient: (index) => recipients[index],
     invitation: (index) => invitations[index],
+    leaver: (index) => leavers[index]?.token,
+    leaverId: (index) => leavers[index]?.id,
+    leaverPassword: () => LEAVER_PASSWORD,
+    session: (index) => leavers[index]?.session,
+    reset: (index) => leavers[index]?.reset,
+    registered: () => registered,
     signature: (index) => payments[index]?.signature,
     payTo: (index) => payments[index]?.authorization.to,
     encoded: (index) => encodeJson({ ...payments[index], asset: undefined }),

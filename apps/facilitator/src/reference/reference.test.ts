@@ -2,11 +2,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import {
   AssetRegistration,
   AssignRecipientRequest,
+  ChangePasswordRequest,
   ClientPath,
   ClientsQuery,
   CreateClientRequest,
   CreateInvitationRequest,
   CreateUserRequest,
+  DeleteAccountRequest,
   DeniedAddressesQuery,
   DeniedAddressPath,
   DenyAddressRequest,
@@ -17,13 +19,21 @@ import {
   InvitationsQuery,
   MetricsQuery,
   NetworkPath,
+  PasswordResetPath,
+  OperatorAssetPath,
+  OperatorAssetsQuery,
+  OperatorSettlementPath,
+  OperatorSettlementsQuery,
+  OperatorUserPath,
   RecipientChallengeRequest,
   RecipientPath,
   RecipientsQuery,
   RecordPath,
   ReserveRecipientRequest,
+  ResetPasswordRequest,
   ResourceRegistration,
   ResourcesQuery,
+  SessionPath,
   SignUpRequest,
   SettleRequest,
   SettleRequestOfAnyVersion,
@@ -45,10 +55,10 @@ import {
 import { Wallet } from 'ethers'
 import fc from 'fast-check'
 import { type z } from 'zod'
-import { newAccount, type Account } from '../testing/accounts'
+import { ADMIN_TOKEN, asAdmin, newAccount, type Account } from '../testing/accounts'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
-
-const ADMIN_TOKEN = 'the admin token of this test and no other'
+import { settlementRows } from '../testing/settlement-rows'
+import { newSignedIn } from '../testing/sign-in'
 
 let facilitator: TestFacilitator
 let document: OpenApiDocument
@@ -91,7 +101,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(48)
+    expect(guarded).toHaveLength(81)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -133,6 +143,9 @@ describe('the schema of a request body', () => {
     ReserveRecipientRequest,
     AssignRecipientRequest,
     DenyAddressRequest,
+    ChangePasswordRequest,
+    ResetPasswordRequest,
+    DeleteAccountRequest,
   }
 
   test('is covered by this test', () => {
@@ -160,12 +173,19 @@ describe('the schema of a parameter', () => {
     ['/api/v1/networks/{id}', NetworkPath],
     ['/api/v1/clients/{id}', ClientPath],
     ['/api/v1/resources/{id}', RecordPath],
+    ['/api/v1/sessions/{id}', SessionPath],
+    ['/api/v1/admin/users/{id}/password-reset', PasswordResetPath],
     ['/api/v1/recipients', RecipientsQuery],
     ['/api/v1/recipients/{id}', RecipientPath],
     ['/api/v1/admin/invitations', InvitationsQuery],
     ['/api/v1/admin/invitations/{id}', InvitationPath],
     ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
     ['/api/v1/admin/denied-addresses/{address}', DeniedAddressPath],
+    ['/api/v1/admin/settlements', OperatorSettlementsQuery],
+    ['/api/v1/admin/settlements/{id}', OperatorSettlementPath],
+    ['/api/v1/admin/assets', OperatorAssetsQuery],
+    ['/api/v1/admin/assets/{id}/activate', OperatorAssetPath],
+    ['/api/v1/admin/users/{id}/disable', OperatorUserPath],
   ]
 
   test.each(parsers)('of %s accepts exactly what its parser accepts', (path, parser) => {
@@ -199,7 +219,7 @@ describe('the schema of a parameter', () => {
 
 describe('each example', () => {
   /** Values that a static document cannot contain: signatures and tokens. */
-  const live: Record<string, () => Promise<{ body?: object; path?: Record<string, string> }>> = {
+  const live: Record<string, () => Promise<{ body?: object; authorization?: { Authorization: string } }>> = {
     signUp: () => Promise.resolve({ body: { email: `${Date.now()}@example.com` } }),
     async logIn() {
       const { email, password } = await newUser(facilitator.api)
@@ -211,6 +231,22 @@ describe('each example', () => {
       return {
         body: { refresh_token: (answer.body as { data: { refresh_token: string } }).data.refresh_token },
       }
+    },
+    async changePassword() {
+      const { authorization, password } = await newSignedIn(facilitator.api)
+      return { authorization, body: { current_password: password } }
+    },
+    async deleteUser() {
+      const { authorization, password } = await newSignedIn(facilitator.api)
+      return { authorization, body: { password } }
+    },
+    async resetPassword() {
+      const { id } = await newSignedIn(facilitator.api)
+      const issued = await facilitator.api.post(`/admin/users/${id}/password-reset`).set(asAdmin).expect(200)
+      return { body: { token: (issued.body as { data: { token: string } }).data.token } }
+    },
+    async logOut() {
+      return { authorization: (await newSignedIn(facilitator.api)).authorization }
     },
     createUser: () => Promise.resolve({ body: { email: `a${Date.now()}@example.com` } }),
     createUserAtRoot: () => Promise.resolve({ body: { email: `b${Date.now()}@example.com` } }),
@@ -237,7 +273,6 @@ describe('each example', () => {
       const created = await api.post(path).set(sender).send(body).expect(200)
       return String((created.body as { data: { id: number } }).data.id)
     }
-    const asAdmin = { Authorization: `Bearer ${ADMIN_TOKEN}` }
     const newInvitation = () => idOf('/admin/invitations', {}, asAdmin)
     const newRecipient = () =>
       idOf(
@@ -245,7 +280,21 @@ describe('each example', () => {
         { email: account.email, network: 'base-sepolia', address: Wallet.createRandom().address },
         asAdmin,
       )
+    const user = await newSignedIn(api)
+    live['endSession'] = () => Promise.resolve({ authorization: user.authorization })
+    const sessions = await api.get('/api/v1/sessions').set(user.authorization).expect(200)
+    const { data: listed } = sessions.body as { data: { id: string; current: boolean }[] }
+    const settlement = String(
+      await settlementRows(facilitator.database.pool).settlement(client['X-Client-ID'], { attempts: 1 }),
+    )
     const ids: Record<string, string> = {
+      endSession: listed.find(({ current }) => !current)!.id,
+      issuePasswordReset: String(user.id),
+      issuePasswordResetAtRoot: String(user.id),
+      readOpenSettlement: settlement,
+      readOpenSettlementAtRoot: settlement,
+      retrySettlement: settlement,
+      retrySettlementAtRoot: settlement,
       deleteRecipient: await newRecipient(),
       unassignRecipient: await newRecipient(),
       unassignRecipientAtRoot: await newRecipient(),
@@ -276,7 +325,7 @@ describe('each example', () => {
               ? authorization
               : {}
       for (const { value } of bodies) {
-        const { body = {} } = (await live[operationId]?.()) ?? {}
+        const { body = {}, authorization: own = {} } = (await live[operationId]?.()) ?? {}
         if (operationId.startsWith('allowAddress')) {
           // The other path of this operation may have ended the denial.
           await api
@@ -286,7 +335,7 @@ describe('each example', () => {
         }
         const { status, headers, text } = await api[method as 'get'](url)
           .query(Object.fromEntries(given('query').map(({ name, example: asked }) => [name, asked])))
-          .set(credentials)
+          .set({ ...credentials, ...own })
           .send(value === undefined ? undefined : { ...(value as object), ...body })
         const problems = contract.problemsOfAnswer(method, path, { status, headers, text })
         settlementWaiter.push([operationId, Math.floor(status / 100), problems])

@@ -5,20 +5,24 @@ import { adminOperations } from './operations/admin'
 import { adminRegistrationOperations } from './operations/admin-registration'
 import { metricsOperations } from './operations/metrics'
 import { networkOperations } from './operations/networks'
+import { operatorOperations } from './operations/operator'
 import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
+import { sessionOperations } from './operations/sessions'
 
 const operations: Operation[] = [
   ...paymentOperations,
   documentOperation,
   ...networkOperations,
   ...accountOperations,
+  ...sessionOperations,
   ...recipientOperations,
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
   ...adminRegistrationOperations,
+  ...operatorOperations,
   ...serviceOperations('Service', { title: 'Tollgate facilitator', health: FacilitatorHealth }),
 ]
 
@@ -37,7 +41,7 @@ For a seller:
 
 \`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
 
-Operators register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
+Operators watch networks, signers, fees and open settlements, register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
 
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 401 of login and of token refresh, which has no \`code\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
@@ -57,7 +61,7 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
           description: 'One base URL for public clients, which the version of the body selects.',
         },
         { name: 'Networks', description: 'Accepted networks and assets.' },
-        { name: 'Accounts', description: 'Users, and the client keys of their servers.' },
+        { name: 'Accounts', description: 'Users, their sessions, and the client keys of their servers.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
         { name: 'Metrics', description: 'Requests and settlements.' },
         { name: 'Admin', description: 'For operators with the admin token. Served under two paths.' },

@@ -32,8 +32,10 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
     async request({ userId, origin }: Origin, now: Date): Promise<void> {
       await pool.query(
         `INSERT INTO resource_origins AS known (user_id, origin, due_at)
-         SELECT $1, $2, $3 WHERE EXISTS (SELECT FROM resource_origins WHERE user_id = $1 AND origin = $2)
-           OR (SELECT count(*) FROM resource_origins WHERE user_id = $1) < ${MAX_ORIGINS}
+         SELECT id, $2, $3 FROM users WHERE id = $1 AND deleted_at IS NULL
+           AND (EXISTS (SELECT FROM resource_origins WHERE user_id = $1 AND origin = $2)
+             OR (SELECT count(*) FROM resource_origins WHERE user_id = $1) < ${MAX_ORIGINS})
+         FOR KEY SHARE
          ON CONFLICT (user_id, origin) DO UPDATE
          SET due_at = least(known.due_at, greatest($3, known.attempted_at + ${LEASE}))`,
         [userId, origin, now],

@@ -41,7 +41,7 @@ export type Wanted = {
 
 type DiscoveredPage = { total: number; isPartial: boolean; resources: Discovered[] }
 
-/** Registered resources are never deleted, so that pages by offset stay stable. */
+/** Registered resources are deleted only with their account, so that pages by offset stay stable. */
 export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   async function pageOf(text: string, values: unknown[]): Promise<DiscoveredPage> {
     const { rows } = await pool.query<DiscoveredRow>(text, values)
@@ -60,12 +60,13 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
   return {
     /**
      * The id of the new resource; undefined if the user already has {@link MAX_RESOURCES}, also under
-     * concurrency.
+     * concurrency, or has deleted its account.
      */
     async create(userId: number, registration: ResourceRegistration, now: Date): Promise<number | undefined> {
       const { rows } = await pool.query<{ id: number }>(
         `WITH owner AS (
-           UPDATE users SET resource_count = resource_count + 1 WHERE id = $1 AND resource_count < $2 RETURNING id
+           UPDATE users SET resource_count = resource_count + 1 WHERE id = $1 AND resource_count < $2 AND deleted_at IS NULL
+           RETURNING id
          )
          INSERT INTO resources (user_id, resource, type, x402_version, accepts, metadata, created_at, updated_at)
          SELECT id, $3, $4, $5, $6, $7, $8, $8 FROM owner RETURNING id`,

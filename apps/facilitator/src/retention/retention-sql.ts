@@ -37,6 +37,14 @@ WITH deleted AS (
 )
 ${countOf('deleted')}`
 
+export const DELETE_PASSWORD_RESETS = `
+WITH deleted AS (
+  DELETE FROM password_resets WHERE user_id IN (
+    SELECT user_id FROM password_resets WHERE ${isOld('expires_at')} ORDER BY user_id LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING user_id
+)
+${countOf('deleted')}`
+
 export const DELETE_INVITATIONS = `
 WITH deleted AS (
   DELETE FROM invitations WHERE hash IN (

@@ -106,6 +106,19 @@ describe('the rest', () => {
     expect(await count('refresh_tokens WHERE user_id = $1', [userId])).toBe(2n)
   })
 
+  test('password resets are deleted a week after their expiry', async () => {
+    for (const days of [8, 9, 6, -1]) {
+      const id = await rows.user(`reset-${days}@example.com`)
+      await pool.query('INSERT INTO password_resets (user_id, hash, expires_at) VALUES ($1, $2, $3)', [
+        id,
+        randomBytes(32),
+        daysAgo(days),
+      ])
+    }
+    await run()
+    expect(await count('password_resets', [])).toBe(2n)
+  })
+
   test('invitations are deleted a week after their expiry, and used ones without expiry a week after their use', async () => {
     for (const days of [8, 9, 6, -7])
       await pool.query('INSERT INTO invitations (hash, expires_at) VALUES ($1, $2)', [

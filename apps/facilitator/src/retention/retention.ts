@@ -11,6 +11,7 @@ import {
   DELETE_CLIENT_METRICS,
   DELETE_HTTP_METRICS,
   DELETE_INVITATIONS,
+  DELETE_PASSWORD_RESETS,
   DELETE_REFRESH_TOKENS,
   DELETE_REFUSALS,
   DROP_PAYLOADS,
@@ -38,6 +39,7 @@ export const createRetention =
 const tasksOf = (periods: Periods): RetentionTask[] => [
   task('settlement_payloads', DROP_PAYLOADS, periods.RETENTION_PAYLOAD_DAYS),
   task('refresh_tokens', DELETE_REFRESH_TOKENS, periods.RETENTION_REFRESH_TOKEN_DAYS),
+  task('password_resets', DELETE_PASSWORD_RESETS, periods.RETENTION_REFRESH_TOKEN_DAYS),
   task('invitations', DELETE_INVITATIONS, periods.RETENTION_REFRESH_TOKEN_DAYS),
   task('http_metrics', DELETE_HTTP_METRICS, periods.RETENTION_METRICS_DAYS),
   task('client_metrics', DELETE_CLIENT_METRICS, periods.RETENTION_METRICS_DAYS),

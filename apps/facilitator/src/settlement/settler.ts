@@ -1,5 +1,4 @@
 import { keepSession, pause, type Notifications, type Pool, type PoolClient } from '@tollgate/database'
-import { caip2 } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { createBlockSchedule, MAX_TRACK_INTERVAL_MS, type BlockSchedule } from './block-schedule'
@@ -13,6 +12,7 @@ import { createReorgStore } from './reorgs/reorg-store'
 import { createStuckReplacer } from './transactions/replace-stuck'
 import { createClaimSigner } from './signing/sign-claims'
 import { createClaimStore } from './claims/claim-store'
+import { leaderSessionName, signerLockName } from './signer-lock'
 import { createSigningStore } from './signing/signing-store'
 import { CLAIMED_CHANNEL } from './channels'
 import { createTransactionStore } from './transactions/transaction-store'
@@ -35,6 +35,8 @@ const REORG_CHECK_INTERVAL_MS = 5_000
 export function createSettler(parts: {
   network: Network
   signer: string
+  /** The name of this process, which its session shows while it waits for the lock and holds it. */
+  replica: string
   pool: Pool
   feeBudget: FeeBudget
   notifications: Notifications
@@ -42,7 +44,7 @@ export function createSettler(parts: {
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, pool, feeBudget, notifications, metrics, now } = parts
+  const { network, signer, replica, pool, feeBudget, notifications, metrics, now } = parts
   const logger = parts.logger.child({ network: network.name, signer })
   const claimStore = createClaimStore()
   const signing = createSigningStore(pool)
@@ -97,7 +99,10 @@ export function createSettler(parts: {
   })
 
   async function lead(session: PoolClient, signal: AbortSignal): Promise<void> {
-    await session.query(`SET idle_session_timeout = '${IDLE_SESSION_TIMEOUT}'`)
+    await session.query(
+      `SELECT set_config('idle_session_timeout', $1, false), set_config('application_name', $2, false)`,
+      [IDLE_SESSION_TIMEOUT, leaderSessionName(replica)],
+    )
     if (!(await acquireLock(session, signal))) return
     logger.info('signer lock acquired')
     const lost = new AbortController()
@@ -113,7 +118,7 @@ export function createSettler(parts: {
   }
 
   async function acquireLock(session: PoolClient, signal: AbortSignal): Promise<boolean> {
-    const name = `settler ${caip2(network)} ${signer}`
+    const name = signerLockName(network, signer)
     while (!signal.aborted) {
       const { rows } = await session.query<{ acquired: boolean }>(
         'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS acquired',

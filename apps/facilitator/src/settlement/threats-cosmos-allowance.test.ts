@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { createAccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { newClient, type ClientHeaders } from '../testing/facilitator'
 import { onGaslessChain } from '../testing/gasless'
 import { type CosmosRequest } from '../testing/cosmos'

@@ -1,7 +1,7 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createAccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { newPayer } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type ClientHeaders } from '../testing/facilitator'
 import { withManualMining } from '../testing/manual-mining'

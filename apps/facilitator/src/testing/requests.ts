@@ -25,7 +25,12 @@ export const liveCounts = {
   challenge: 40,
   recipient: 40,
   invitation: 40,
+  leaver: 30,
+  registered: 1,
 }
+
+/** They end sessions or change a password: of users whom nothing else needs. All have one password. */
+const LEAVING = ['logOut', 'endSession', 'endOtherSessions', 'changePassword', 'deleteUser']
 
 export const requestOptions: RequestOptions = {
   weightOf({ path, operation: { operationId, requestBody } }) {
@@ -47,6 +52,11 @@ export const requestOptions: RequestOptions = {
     if (/^(deleteRecipient|unassignRecipient)/.test(operationId))
       return live('recipient', liveCounts.recipient)
     if (operationId.startsWith('deleteInvitation')) return live('invitation', liveCounts.invitation)
+    if (operationId === 'endSession') return live('session', liveCounts.leaver)
+    if (operationId.startsWith('issuePasswordReset')) return live('leaverId', liveCounts.leaver)
+    if (operationId.startsWith('activateAsset')) return live('registered', liveCounts.registered)
+    // The first payments of the run.
+    if (/^(read|retry).*Settlement/.test(operationId)) return fc.integer({ min: 1, max: 20 }).map(String)
     if (operationId === 'deleteClient') return live('spare', liveCounts.spare)
     return operationId === 'updateResource' ? live('resource', liveCounts.resource) : undefined
   },
@@ -63,6 +73,11 @@ export const requestOptions: RequestOptions = {
       return fc.constant({ ...(example as object), email: '<<email:0>>' })
     if (operationId === 'refreshToken')
       return live('refresh', liveCounts.refresh).map((refresh_token) => ({ refresh_token }))
+    if (operationId === 'changePassword')
+      return fc.constant({ ...(example as object), current_password: '<<leaverPassword:0>>' })
+    if (operationId === 'deleteUser') return fc.constant({ password: '<<leaverPassword:0>>' })
+    if (operationId === 'resetPassword')
+      return live('reset', liveCounts.leaver).map((token) => ({ ...(example as object), token }))
     if (operationId === 'logIn')
       return often(
         fc.constant({ email: '<<email:0>>', password: '<<password:0>>' }),
@@ -110,6 +125,8 @@ function credentialsFor({ security, operationId }: Described['operation']): fc.A
   if ('clientId' in needed) return often(often(validKeys, fc.constant(ofKey(2)), 12), strangeKeys)
   if ('admin' in needed)
     return often(bearer(fc.constant('<<adminToken:0>>')), invalidTokens('<<admin:0>>'), 8)
+  if (LEAVING.includes(operationId))
+    return often(bearer(live('leaver', liveCounts.leaver)), invalidTokens('<<leaver:0>>'), 8)
   const isOwn = ['deleteClient', 'updateResource', 'reserveRecipient', 'deleteRecipient'].includes(
     operationId,
   )

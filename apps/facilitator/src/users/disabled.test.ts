@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { createAccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { newUser, testFacilitator, type Api } from '../testing/facilitator'
 
 afterAll(closeAll)
@@ -54,13 +54,14 @@ test('all credentials of a disabled user are invalid at once on every replica, a
   expect(answers[0]?.text).toBe(answers[1]?.text)
 
   expect(await accounts.enable({ email: user.email })).toBe(user.email)
-  expect(await user.answersOf(other.api)).toEqual({ ...ALL_GOOD, refresh: 401 })
+  expect(await user.answersOf(other.api)).toEqual({ ...ALL_GOOD, refresh: 401, accessToken: 401 })
 })
 
-test('refresh tokens that an operator revoked are invalid on every replica; the user logs in again', async () => {
+test('sessions that an operator ended are invalid at once on every replica; the user logs in again', async () => {
   const { one, other, accounts } = await twoReplicas()
   const [user, neighbour] = [await userAt(one.api), await userAt(one.api)]
-  await accounts.revokeRefreshTokens({ email: user.email })
-  expect(await user.answersOf(other.api)).toEqual({ ...ALL_GOOD, refresh: 401 })
+  await accounts.endSessions({ email: user.email })
+  for (const { api } of [other, one])
+    expect(await user.answersOf(api)).toEqual({ ...ALL_GOOD, refresh: 401, accessToken: 401 })
   expect(await neighbour.answersOf(other.api)).toEqual(ALL_GOOD)
 })

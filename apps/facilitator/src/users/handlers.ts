@@ -1,9 +1,9 @@
 import {
   CreateUserRequest,
   Credentials,
+  type SignUpMode,
   SignUpRequest,
   UserLogin,
-  UsersQuery,
   UserTokenRefresh,
   type User as WireUser,
 } from '@tollgate/protocol'
@@ -11,18 +11,21 @@ import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type LoginLimit } from './login-limit'
 import { type Passwords } from './passwords'
-import { type User, type UserStore } from './store'
+import { type SessionStore } from './session-store'
+import { type SignedInUser, type User, type UserStore } from './store'
 import { newRefreshToken, REFRESH_TTL_SECONDS, type Tokens } from './tokens'
+import { userAgentOf } from './user-agent'
 
 export function createUserHandlers(parts: {
   users: UserStore
+  sessions: SessionStore
   passwords: Passwords
   tokens: Tokens
   signUp: SignUpMode
   limitLogin: LoginLimit
   now: () => Date
 }) {
-  const { users, passwords, tokens, signUp, limitLogin, now } = parts
+  const { users, sessions, passwords, tokens, signUp, limitLogin, now } = parts
 
   type Registration = Credentials & {
     isAdmin: boolean
@@ -40,7 +43,26 @@ export function createUserHandlers(parts: {
     return toWire(created)
   }
 
+  /** Undefined if the user got another password or was disabled since it was found. */
+  async function start({ user, passwordHash }: { user: User; passwordHash: string }, req: Request) {
+    const createdAt = now()
+    const session = {
+      userId: user.id,
+      passwordHash,
+      refreshToken: newRefreshToken(),
+      userAgent: userAgentOf(req),
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + REFRESH_TTL_SECONDS * 1000),
+    }
+    const sessionId = await sessions.start(session)
+    return sessionId === undefined ? undefined : { ...session, sessionId }
+  }
+
   return {
+    signUpMode(_req: Request, res: Response) {
+      res.json({ data: { mode: signUp } })
+    },
+
     async signup(req: Request, res: Response) {
       const { invitation, ...credentials } = parse(SignUpRequest, req.body)
       if (signUp === 'closed')
@@ -59,32 +81,36 @@ export function createUserHandlers(parts: {
       const { email, password } = parse(UserLogin, req.body)
       const attempt = await limitLogin(email, req, res)
       const found = await users.byEmail(Credentials.shape.email.safeParse(email).data ?? NO_EMAIL)
-      if (!(await passwords.matches(password, found?.passwordHash)) || !found) {
+      const isMatch = await passwords.matches(password, found?.passwordHash)
+      const session = isMatch && found ? await start(found, req) : undefined
+      if (!session) {
         res.status(401).json({ message: 'Wrong email or password' })
         return
       }
-      const { id } = found.user
-      const createdAt = now()
-      const refreshToken = newRefreshToken()
-      const expiresAt = new Date(createdAt.getTime() + REFRESH_TTL_SECONDS * 1000)
-      await users.keepRefreshToken(id, refreshToken, { createdAt, expiresAt })
       await attempt.succeeded()
       res.set('Cache-Control', 'no-store').json({
-        data: { message: 'Logged in', access_token: tokens.issue(id), refresh_token: refreshToken, id },
+        data: {
+          message: 'Logged in',
+          access_token: tokens.issue(session),
+          refresh_token: session.refreshToken,
+          id: session.userId,
+        },
       })
     },
 
     async refresh(req: Request, res: Response) {
       const { refresh_token: refreshToken } = parse(UserTokenRefresh, req.body)
-      const userId = await users.byRefreshToken(refreshToken, now())
-      if (userId === undefined) {
+      const session = await sessions.refresh(refreshToken, now())
+      if (!session) {
         res.status(401).json({
           message: 'The refresh token is not valid',
           details: 'It is unknown or has expired; log in again',
         })
         return
       }
-      res.set('Cache-Control', 'no-store').json({ data: { access_token: tokens.issue(userId) } })
+      res
+        .set('Cache-Control', 'no-store')
+        .json({ data: { access_token: tokens.issue({ ...session, sessionId: session.id }) } })
     },
 
     async create(req: Request, res: Response) {
@@ -94,16 +120,16 @@ export function createUserHandlers(parts: {
         ...credentials
       } = parse(CreateUserRequest, req.body)
       const share = percent === undefined ? {} : { feeShareBps: Math.round(percent * 100) }
-      res.json({ data: await register({ ...credentials, isAdmin, ...share }) })
+      const user = await register({ ...credentials, isAdmin, ...share })
+      res.json({ data: user })
+      return { userId: user.id, isAdmin }
     },
 
-    async list(req: Request, res: Response) {
-      res.json({ data: (await users.list(parse(UsersQuery, req.query))).map(toWire) })
+    me(_req: Request, res: Response, user: SignedInUser) {
+      res.json({ data: toWire(user) })
     },
   }
 }
-
-export type SignUpMode = 'open' | 'invitation' | 'closed'
 
 const uninvited = () =>
   new ApiError(
@@ -113,4 +139,9 @@ const uninvited = () =>
 
 const NO_EMAIL = ''
 
-const toWire = ({ createdAt, ...user }: User): WireUser => ({ ...user, createdAt: createdAt.toISOString() })
+const toWire = ({ id, email, isAdmin, createdAt }: User): WireUser => ({
+  id,
+  email,
+  isAdmin,
+  createdAt: createdAt.toISOString(),
+})

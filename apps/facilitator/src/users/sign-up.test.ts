@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { createAccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { testFacilitator } from '../testing/facilitator'
 
 afterAll(closeAll)

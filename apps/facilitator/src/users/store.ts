@@ -3,15 +3,15 @@ import { sha256 } from '../digest'
 
 export type User = { id: number; email: string; isAdmin: boolean; createdAt: Date }
 
-/** Per user. The oldest tokens above it are deleted. */
-export const MAX_REFRESH_TOKENS = 100
+/** `sessionId` undefined: by an access token of the version before this one, which named no session. */
+export type SignedInUser = User & { sessionId: string | undefined }
 
 export type UserStore = ReturnType<typeof createUserStore>
 
 /** `feeShareBps` null: the configured share of new users. */
 type NewUser = Omit<User, 'id'> & { passwordHash: string; feeShareBps?: number | null }
 
-/** Emails are in lower case. Lookups do not find disabled users. */
+/** Emails are in lower case. Lookups do not find disabled users, which includes deleted ones. */
 export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   return {
     async create(user: NewUser): Promise<User | undefined> {
@@ -34,9 +34,6 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
         return created
       }),
 
-    list: ({ offset, limit }: { offset: number; limit: number }): Promise<User[]> =>
-      prisma.user.findMany({ select: publicColumns, orderBy: { id: 'asc' }, skip: offset, take: limit }),
-
     async byEmail(email: string): Promise<{ user: User; passwordHash: string } | undefined> {
       const found = await prisma.user.findUnique({
         where: { email, disabledAt: null },
@@ -47,37 +44,25 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
       return { user, passwordHash }
     },
 
-    async byId(id: number): Promise<User | undefined> {
-      return (
-        (await prisma.user.findUnique({ where: { id, disabledAt: null }, select: publicColumns })) ??
-        undefined
-      )
-    },
-
-    /**
-     * Stores the token's hash, and deletes the user's tokens that have expired or exceed {@link MAX_REFRESH_TOKENS}. Concurrent
-     * logins may exceed it until the next one.
-     */
-    async keepRefreshToken(
-      userId: number,
-      token: string,
-      { createdAt, expiresAt }: { createdAt: Date; expiresAt: Date },
-    ): Promise<void> {
-      await pool.query({
-        name: 'keep-refresh-token',
-        text: KEEP,
-        values: [sha256(token), userId, createdAt, expiresAt, MAX_REFRESH_TOKENS - 1],
+    /** Caches nothing, so that every replica rejects an ended session at once. */
+    async bySession(
+      { userId, sessionId }: { userId: number; sessionId: string | undefined },
+      now: Date,
+    ): Promise<SignedInUser | undefined> {
+      const { rows } = await pool.query<User>({
+        name: 'signed-in-user',
+        text: SIGNED_IN,
+        values: [userId, sessionId, now],
       })
-    },
-
-    async byRefreshToken(token: string, now: Date): Promise<number | undefined> {
-      const found = await prisma.refreshToken.findUnique({
-        where: { hash: sha256(token), user: { disabledAt: null } },
-      })
-      return found && found.expiresAt > now ? found.userId : undefined
+      return rows[0] && { ...rows[0], sessionId }
     },
   }
 }
+
+const SIGNED_IN = `
+SELECT id, email, is_admin AS "isAdmin", created_at AS "createdAt" FROM users
+WHERE id = $1 AND disabled_at IS NULL AND ($2::uuid IS NULL
+  OR EXISTS (SELECT FROM refresh_tokens s WHERE s.id = $2 AND s.user_id = users.id AND s.expires_at > $3))`
 
 async function insert(
   prisma: Pick<FacilitatorDatabase['prisma'], 'user'>,
@@ -92,17 +77,3 @@ async function insert(
 }
 
 const publicColumns = { id: true, email: true, isAdmin: true, createdAt: true } as const
-
-/** Skips rows that a concurrent login deletes, so that logins never block each other. */
-const KEEP = `
-WITH kept AS (
-  INSERT INTO refresh_tokens (hash, user_id, created_at, expires_at)
-  SELECT $1, id, $3, $4 FROM users WHERE id = $2 AND disabled_at IS NULL FOR SHARE
-)
-DELETE FROM refresh_tokens WHERE hash IN (
-  SELECT hash FROM refresh_tokens
-  WHERE user_id = $2 AND (expires_at <= $3 OR hash NOT IN (
-    SELECT hash FROM refresh_tokens WHERE user_id = $2 ORDER BY created_at DESC, hash LIMIT $5
-  ))
-  FOR UPDATE SKIP LOCKED
-)`

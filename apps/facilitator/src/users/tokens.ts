@@ -1,5 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import { z } from 'zod'
 
 const SERVICE = 'tollgate-facilitator'
 const ACCESS_TTL_SECONDS = 900
@@ -16,29 +17,36 @@ export function createTokens(secret: string, now: () => Date) {
   const seconds = () => Math.floor(now().getTime() / 1000)
 
   return {
-    issue(userId: number): string {
+    issue({ userId, sessionId }: { userId: number; sessionId: string }): string {
       const iat = seconds()
-      const claims = { sub: String(userId), iat, exp: iat + ACCESS_TTL_SECONDS, iss: SERVICE, aud: SERVICE }
+      const lifetime = { iat, exp: iat + ACCESS_TTL_SECONDS }
+      const claims = { sub: String(userId), sid: sessionId, ...lifetime, iss: SERVICE, aud: SERVICE }
       return jwt.sign(claims, key, { algorithm: 'HS256' })
     },
 
-    /** The token's user; undefined if it is forged, altered or expired. */
-    read(token: string): number | undefined {
+    /**
+     * The token's user and session; undefined if it is forged, altered or expired. Tokens of the version before this one name no
+     * session: during a rolling update, and for 15 minutes after it, they are accepted.
+     */
+    read(token: string): { userId: number; sessionId: string | undefined } | undefined {
       try {
-        const { sub } = jwt.verify(token, key, {
+        const { sub, sid } = jwt.verify(token, key, {
           algorithms: ['HS256'],
           issuer: SERVICE,
           audience: SERVICE,
           maxAge: ACCESS_TTL_SECONDS,
           clockTimestamp: seconds(),
-        }) as jwt.JwtPayload
-        return /^[1-9]\d{0,8}$/.test(sub ?? '') ? Number(sub) : undefined
+        }) as jwt.JwtPayload & { sid?: unknown }
+        const claims = Claims.safeParse({ sub, sid })
+        return claims.success ? { userId: Number(claims.data.sub), sessionId: claims.data.sid } : undefined
       } catch {
         return undefined
       }
     },
   }
 }
+
+const Claims = z.object({ sub: z.string().regex(/^[1-9]\d{0,8}$/), sid: z.uuid().optional() })
 
 /** Opaque, 256 bits; the database stores only its SHA-256. */
 export const newRefreshToken = () => randomBytes(32).toString('base64url')

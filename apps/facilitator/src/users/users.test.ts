@@ -1,9 +1,9 @@
 import { closeAll } from '@tollgate/testing'
-import { createHmac, createSecretKey } from 'node:crypto'
+import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
-import { MAX_REFRESH_TOKENS } from './store'
+import { MAX_SESSIONS } from './session-store'
 
 const JWT_SECRET = 'the secret of this test, which is long enough'
 let facilitator: TestFacilitator
@@ -94,6 +94,10 @@ describe('an access token', () => {
       'of another secret': jwt.sign(ours, 'another secret that is long enough too'),
       'of a user who does not exist': sign({ ...ours, sub: '999999' }),
       'of no number': sign({ ...ours, sub: `${sub}; drop table users` }),
+      'of a session that never was': sign({ ...ours, sid: randomUUID() }),
+      'of a session of another user': sign({ ...ours, sid: sessionOf(await newUser(api)) }),
+      'of a session id that is none': sign({ ...ours, sid: "' or true --" }),
+      'of several sessions': sign({ ...ours, sid: [randomUUID()] }),
       'without a subject': sign({ ...ours, sub: undefined }),
       'of two users': sign({ ...ours, sub: undefined, id: 1, user_id: sub }),
       expired: sign({ ...ours, exp: now - 1 }),
@@ -133,6 +137,9 @@ describe('an access token', () => {
     expect(outcomeOf(await clients(accessToken))).toEqual([401, 'UNAUTHORIZED'])
   })
 })
+
+const sessionOf = ({ accessToken }: { accessToken: string }) =>
+  (jwt.decode(accessToken) as { sid: string }).sid
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -190,14 +197,14 @@ describe('the refresh tokens of one user', () => {
       [email, count, expiresIn],
     )
 
-  test(`are at most ${MAX_REFRESH_TOKENS}: the oldest are deleted, and the newest work`, async () => {
+  test(`are at most ${MAX_SESSIONS}: the oldest are deleted, and the newest work`, async () => {
     const [user, other] = [await newUser(api), await newUser(api)]
     const foreign = await refreshTokenOf(other)
     const first = await refreshTokenOf(user)
-    await loginsBefore(user.email, MAX_REFRESH_TOKENS + 50)
+    await loginsBefore(user.email, MAX_SESSIONS + 50)
     aheadMs = 1
     const second = await refreshTokenOf(user)
-    expect(await kept(user.email)).toBe(MAX_REFRESH_TOKENS)
+    expect(await kept(user.email)).toBe(MAX_SESSIONS)
     for (const token of [first, second, foreign]) await refresh(token).expect(200)
 
     aheadMs = 60_000
@@ -205,7 +212,7 @@ describe('the refresh tokens of one user', () => {
     for (const token of logins) await refresh(token).expect(200)
     aheadMs = 120_000
     await refreshTokenOf(user)
-    expect(await kept(user.email)).toBe(MAX_REFRESH_TOKENS)
+    expect(await kept(user.email)).toBe(MAX_SESSIONS)
     for (const token of [first, second, foreign]) await refresh(token).expect(200)
   })
 

@@ -90,6 +90,7 @@ export function createChain({
         return { number, timestamp: Number(timestamp) }
       },
       heights: () => rpc.heights(),
+      inspect: () => rpc.inspect(),
       async check() {
         const canSimulate = await rpc.canSimulate()
         return {
@@ -110,6 +111,7 @@ export function createChain({
       feePayer: gaslessMaxFee === undefined ? undefined : signer,
       balanceThreshold:
         gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
+      currency: { symbol: feeDenom, decimals: 0 },
       funds: (address) => rpc.balance(address, feeDenom),
       nextNonce: async (address) => sequenceOf(await rpc.account(address)),
       isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),

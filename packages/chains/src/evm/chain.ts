@@ -42,6 +42,9 @@ function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
 }
 
+/** EVM chains count their native currency in wei, whatever it is called. */
+const WEI_DECIMALS = 18
+
 /** In wei: about a hundred settlements at a low gas price. */
 const BALANCE_THRESHOLD = 10n ** 16n
 
@@ -74,6 +77,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
         return { number, timestamp: Number(timestamp) }
       },
       heights: () => rpc.heights(),
+      inspect: () => rpc.inspect(),
       reorgDepth: REORG_DEPTH,
       includes: (block) => includes(network, block),
       broadcast: (transaction) =>
@@ -88,6 +92,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
       addresses: signers,
       feePayer: signers[0],
       balanceThreshold: BALANCE_THRESHOLD,
+      currency: { decimals: WEI_DECIMALS },
       funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
       nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
       isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),

@@ -68,6 +68,7 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
     },
 
     heights: jsonRpc.heights,
+    inspect: jsonRpc.inspect,
     close: (): void => jsonRpc.close(),
   }
 }

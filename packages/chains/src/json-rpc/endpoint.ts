@@ -1,6 +1,7 @@
 import { withTimeout } from '@tollgate/protocol'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
+import { endpointName } from './endpoint-name'
 
 /** By position, or by name. */
 type Params = readonly unknown[] | Readonly<Record<string, unknown>>
@@ -62,10 +63,24 @@ const IDENTITY_TTL_MS = 30_000
 
 export type Endpoint = ReturnType<typeof createEndpoint>
 
+/** The latest failure, and the first one since the latest response: undefined if it responded since. By `performance.now()`. */
+type Failures = { message: string; at: number; since: number | undefined }
+
 /** One JSON-RPC URL. Its identity is checked before any other request. */
 export function createEndpoint(url: string, identity: Identity, timeoutMs: number, agent: Agent) {
   let identified: { check: Promise<void>; at: number } | undefined
   let takesBatches = true
+  let failures: Failures | undefined
+
+  function recordFailure(error: unknown): void {
+    const message = error instanceof EndpointFailure ? error.message : 'failed'
+    const at = performance.now()
+    failures = { message, at, since: failures?.since ?? at }
+  }
+
+  function recordResponse(): void {
+    if (failures !== undefined) failures.since = undefined
+  }
 
   async function post(message: unknown): Promise<unknown> {
     const controller = new AbortController()
@@ -126,20 +141,36 @@ export function createEndpoint(url: string, identity: Identity, timeoutMs: numbe
     if (problem !== undefined) throw new EndpointFailure(problem)
   }
 
+  async function deliver(requests: readonly RpcRequest[]): Promise<(RpcResponse | undefined)[]> {
+    if (identified === undefined || performance.now() - identified.at > IDENTITY_TTL_MS)
+      identified = { check: checkIdentity(), at: performance.now() }
+    try {
+      await identified.check
+    } catch (error) {
+      identified = undefined
+      throw new NotSent(error instanceof EndpointFailure ? error.message : 'failed')
+    }
+    const [only] = requests
+    if (requests.length === 1 && only !== undefined) return [await sendOne(only)]
+    return takesBatches ? sendBatch(requests) : sendSeparately(requests)
+  }
+
   return {
+    name: endpointName(url),
+
     /** The responses in the order of the requests, undefined where one is missing. Rejects with `EndpointFailure`. */
     async send(requests: readonly RpcRequest[]): Promise<(RpcResponse | undefined)[]> {
-      if (identified === undefined || performance.now() - identified.at > IDENTITY_TTL_MS)
-        identified = { check: checkIdentity(), at: performance.now() }
       try {
-        await identified.check
+        const responses = await deliver(requests)
+        if (responses.some((response) => response !== undefined)) recordResponse()
+        else recordFailure(new EndpointFailure('gave no usable response'))
+        return responses
       } catch (error) {
-        identified = undefined
-        throw new NotSent(error instanceof EndpointFailure ? error.message : 'failed')
+        recordFailure(error)
+        throw error
       }
-      const [only] = requests
-      if (requests.length === 1 && only !== undefined) return [await sendOne(only)]
-      return takesBatches ? sendBatch(requests) : sendSeparately(requests)
     },
+
+    failures: (): Readonly<Failures> | undefined => failures,
   }
 }

@@ -1,5 +1,5 @@
 import { withTimeout } from '@tollgate/protocol'
-import { type Nodes } from '../family'
+import { type NodeReport, type Nodes } from '../family'
 import { coalesce } from './coalesce'
 import {
   createAgent,
@@ -19,6 +19,8 @@ const SILENT_MS = 30_000
 const COMPARE_MS = 15_000
 /** `findFurthest` waits this long for an endpoint. */
 const FURTHEST_TIMEOUT_MS = 1_000
+/** `inspect` waits this long for an endpoint. */
+const INSPECT_TIMEOUT_MS = 1_000
 
 /**
  * JSON-RPC over HTTP. Requests of one turn of the event loop share an HTTP request. Endpoints are tried in order, starting
@@ -86,6 +88,18 @@ export function createJsonRpc(
     Promise.all(endpoints.map((endpoint) => heightWithin(FURTHEST_TIMEOUT_MS, endpoint))),
   )
 
+  async function inspectEndpoint(endpoint: Endpoint): Promise<NodeReport> {
+    const height = await heightWithin(INSPECT_TIMEOUT_MS, endpoint)
+    const failures = endpoint.failures()
+    const ago = (at: number) => performance.now() - at
+    return {
+      name: endpoint.name,
+      height,
+      lastFailure: failures && { message: failures.message, agoMs: ago(failures.at) },
+      failingForMs: failures?.since === undefined ? undefined : ago(failures.since),
+    }
+  }
+
   return {
     /** Rejects with `RpcError` for a final error, with `MethodMissing` if every endpoint lacks the method, else `NoResponse`. */
     request: createSender(
@@ -123,6 +137,9 @@ export function createJsonRpc(
     /** The heights of the endpoints that respond within a second; empty if there is only one endpoint. */
     heights: (): Promise<readonly bigint[]> =>
       endpoints.length === 1 ? Promise.resolve([]) : availableHeights(),
+
+    /** Each endpoint, in their order, within a second. Never rejects. */
+    inspect: (): Promise<NodeReport[]> => Promise.all(endpoints.map(inspectEndpoint)),
 
     close(): void {
       void agent.destroy()

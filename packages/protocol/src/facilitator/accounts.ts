@@ -25,6 +25,18 @@ export const SignUpRequest = Credentials.extend({
 })
 export type SignUpRequest = z.infer<typeof SignUpRequest>
 
+export const SignUpMode = z.enum(['open', 'invitation', 'closed'])
+export type SignUpMode = z.infer<typeof SignUpMode>
+export const SignUpModeShown = z
+  .object({
+    data: z.object({
+      mode: SignUpMode.describe(
+        '`invitation`: with a code of the operator. `closed`: the operator creates accounts.',
+      ),
+    }),
+  })
+  .meta({ examples: [{ data: { mode: 'invitation' } }] })
+
 /** Wider than `Credentials`: credentials that no account can have get 401, like any wrong ones. */
 export const UserLogin = z.object({ email: z.string().max(1024), password: z.string().max(1024) }).meta({
   id: 'UserLogin',
@@ -106,8 +118,92 @@ export const CreateUserRequest = Credentials.extend({
   examples: [{ email: 'ops@example.com', password: 'correct horse battery staple', is_admin: true }],
 })
 export const UserCreated = z.object({ data: User }).meta({ examples: [{ data: exampleUser }] })
-export const UsersQuery = z.object(page(100, 100))
-export const UserList = z.object({ data: z.array(User) }).meta({ examples: [{ data: [exampleUser] }] })
+export const UsersQuery = z.object({
+  ...page(100, 100),
+  email: plainText(254)
+    .min(1)
+    .toLowerCase()
+    .optional()
+    .meta({ description: 'Only users whose email begins with it.' }),
+})
+
+const message = z.object({ data: z.object({ message: z.string() }) })
+const password = Credentials.shape.password
+/** Wider, for the same reason as `UserLogin`. */
+const anyPassword = z.string().max(1024)
+
+export const UserShown = z.object({ data: User }).meta({ examples: [{ data: exampleUser }] })
+
+export const ChangePasswordRequest = z
+  .object({ current_password: anyPassword, new_password: password })
+  .meta({
+    id: 'ChangePasswordRequest',
+    examples: [
+      { current_password: 'correct horse battery staple', new_password: 'another horse and its staple' },
+    ],
+  })
+export const PasswordChanged = message.meta({
+  examples: [{ data: { message: 'The password is changed; all your other sessions have ended' } }],
+})
+
+const exampleResetToken = 'b25lLXRpbWUgdG9rZW4gb2YgMjU2IHJhbmRvbSBiaXRz'
+export const PasswordResetPath = z.object({ id: count(1, MAX_ID).meta({ examples: [2] }) })
+export const PasswordResetIssued = z
+  .object({
+    data: z.object({
+      token: z.string().describe('For the user, with `POST /password/reset`. Only in this response.'),
+      expiresAt: z.iso.datetime(),
+    }),
+  })
+  .meta({ examples: [{ data: { token: exampleResetToken, expiresAt: '2026-01-15T13:00:00.000Z' } }] })
+export const ResetPasswordRequest = z
+  .object({ token: z.string().max(256).describe('From the operator; single use, for an hour.'), password })
+  .meta({
+    id: 'ResetPasswordRequest',
+    examples: [{ token: exampleResetToken, password: 'another horse and its staple' }],
+  })
+export const PasswordReset = message.meta({
+  examples: [{ data: { message: 'The password is set; log in with it' } }],
+})
+
+export const LoggedOut = message.meta({ examples: [{ data: { message: 'Logged out' } }] })
+
+const exampleSession = {
+  id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+  createdAt: exampleTime,
+  lastUsedAt: exampleTime,
+  expiresAt: '2026-02-14T12:00:00.000Z',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/142.0',
+  current: true,
+}
+export const Session = z
+  .object({
+    id: z.string(),
+    createdAt: z.iso.datetime().describe('When the user logged in.'),
+    lastUsedAt: z.iso.datetime().describe('The last refresh, to the minute.'),
+    expiresAt: z.iso.datetime(),
+    userAgent: z.string().nullable().describe('What the client called itself at the login; null: nothing.'),
+    current: z.boolean().describe('Whether it is that of the request.'),
+  })
+  .meta({ id: 'Session', examples: [exampleSession] })
+export type Session = z.infer<typeof Session>
+export const SessionList = z
+  .object({ data: z.array(Session) })
+  .meta({ examples: [{ data: [exampleSession] }] })
+export const SessionPath = z.object({ id: z.uuid().meta({ examples: [exampleSession.id] }) })
+export const SessionEnded = z
+  .object({ data: z.object({ deleted: z.string() }) })
+  .meta({ examples: [{ data: { deleted: exampleSession.id } }] })
+export const SessionsEnded = z
+  .object({ data: z.object({ deleted: z.int().describe('How many.') }) })
+  .meta({ examples: [{ data: { deleted: 2 } }] })
+
+export const DeleteAccountRequest = z
+  .object({ password: anyPassword })
+  .meta({ id: 'DeleteAccountRequest', examples: [{ password: 'correct horse battery staple' }] })
+export const AccountDeleted = z
+  .object({ data: z.object({ deleted: z.int() }) })
+  .meta({ examples: [{ data: { deleted: exampleUser.id } }] })
 
 export const operations = ['verify', 'settle', 'supported'] as const
 export type Operation = (typeof operations)[number]

@@ -22,3 +22,16 @@ export const page = (size: number, max: number) => ({
   offset: count(0, MAX_ID).default(0).meta({ description: 'The number of records to skip.' }),
   limit: count(1, max).default(size).meta({ description: 'The maximum number of records.' }),
 })
+
+/** The next page begins after a record, not at an offset: it repeats and skips nothing. */
+export const cursorPage = (size: number, max: number) => ({
+  limit: count(1, max).default(size).meta({ description: 'The maximum number of records.' }),
+  cursor: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'expected the `next` of the previous page')
+    .optional()
+    .meta({ description: 'The `next` of the previous page; omitted: the first page.' }),
+})
+export const next = z.string().nullable().describe('The `cursor` of the next page; null if this is the last.')
+
+export const nullableTime = z.iso.datetime().nullable()

@@ -1,4 +1,5 @@
 import { closeAll } from '@tollgate/testing'
+import { sha256 } from '../../digest'
 import { columnOf, linesOf, newOperator, type Operator } from '../../testing/operator'
 
 let here: Operator
@@ -61,6 +62,41 @@ describe('facilitator users', () => {
   })
 })
 
+describe('facilitator users reset-password', () => {
+  test.each([['shop@example.com'], ['its id']])(
+    'prints a token that is stored as its hash only, for %s; a new one ends the one before',
+    async (name) => {
+      const user = name === 'its id' ? id : name
+      const printed = [
+        await here.facilitator(['users', 'reset-password', user]),
+        await here.facilitator(['users', 'reset-password', user]),
+      ]
+      for (const { code, out, err } of printed)
+        expect([code, out, err]).toEqual([0, expect.stringMatching(/^[\w-]{43}\n$/), ''])
+      const { rows } = await here.pool.query<{ hash: Buffer }>('SELECT hash FROM password_resets')
+      const [, newest] = printed
+      expect(rows.map(({ hash }) => hash)).toEqual([sha256(newest!.out.trim())])
+    },
+  )
+
+  test('exits with 1 for a disabled user', async () => {
+    await here.facilitator(['users', 'disable', id])
+    const { code, out, err } = await here.facilitator(['users', 'reset-password', id])
+    await here.facilitator(['users', 'enable', id])
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain(`there is no active user ${id}`)
+  })
+})
+
+test('facilitator users enable refuses a deleted account, which the list shows as such', async () => {
+  const gone = await here.rows.user('deleted-x')
+  await here.pool.query('UPDATE users SET deleted_at = now(), disabled_at = now() WHERE id = $1', [gone])
+  const { code, err } = await here.facilitator(['users', 'enable', String(gone)])
+  expect([code, err]).toEqual([1, expect.stringContaining(`there is no user ${gone}`)])
+  expect(columnOf(linesOf(await here.facilitator(['users', 'list'])), 'STATE')).toEqual(['active', 'deleted'])
+  await here.pool.query('DELETE FROM users WHERE id = $1', [gone])
+})
+
 test('facilitator clients allow sets the share of a key', async () => {
   const { code, out } = await here.facilitator(['clients', 'allow', here.clientId, '100'])
   expect([code, out]).toEqual([0, `${here.clientId}: may cause 100 % of each network's daily fees\n`])
@@ -79,6 +115,7 @@ test('facilitator invitations create prints a token that is stored as its hash o
 test.each([
   [['users', 'disable', 'unknown@example.com'], 'there is no user unknown@example.com'],
   [['users', 'allow', '999999', '1'], 'there is no user 999999'],
+  [['users', 'reset-password', '999999'], 'there is no active user 999999'],
   [['clients', 'allow', 'client_x', '1'], 'there is no client key client_x'],
 ])('exits with 1 if there is no such account: %j', async (args, reason) => {
   const { code, out, err } = await here.facilitator(args)
@@ -93,6 +130,7 @@ test.each([
   [['users', 'allow', '1', '101'], '"101" is not a percentage'],
   [['users', 'allow', '1', '0.001'], '"0.001" is not a percentage'],
   [['users', 'disable'], 'needs one user'],
+  [['users', 'reset-password'], 'needs one user'],
   [['users', 'disable', '1', '2'], 'needs one user'],
   [['users', 'disable', '-1'], '-1'],
   [['users', 'disable', 'shop'], '"shop" is neither a user id nor an email'],

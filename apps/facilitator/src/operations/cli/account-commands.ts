@@ -1,6 +1,6 @@
 import { parseOptions, UsageError } from '@tollgate/service'
 import { percentOf } from '../../percent'
-import { type AccountStore, type ListedUser, type UserName } from './operator-account-store'
+import { type AccountStore, type ListedUser, type UserName } from '../accounts/operator-account-store'
 import {
   assertCount,
   DEFAULT_LIMIT,
@@ -30,7 +30,7 @@ function listUsers(args: string[]): Work {
 function usersText(users: readonly ListedUser[], total: number): string {
   const rows = users.map((user) => [
     String(user.id),
-    user.isDisabled ? 'disabled' : 'active',
+    user.isDeleted ? 'deleted' : user.isDisabled ? 'disabled' : 'active',
     user.feeShareBps === null ? 'new' : percentOf(user.feeShareBps),
     String(user.liveKeys),
     timeOf(user.createdAt),
@@ -70,6 +70,18 @@ function allowUser(args: string[]): Work {
   }
 }
 
+function resetPassword(args: string[]): Work {
+  const { positionals } = parseOptions(args, {})
+  const [name = ''] = assertCount(positionals, 1, 'users reset-password needs one user: its id or email')
+  const user = userOf(name)
+  return async ({ accounts }, { out, err }) => {
+    const reset = await accounts.resetPassword(user)
+    if (!reset) return reportUnknown(`active user ${name}`, err)
+    out(`${reset.token}\n`)
+    return 0
+  }
+}
+
 function allowClient(args: string[]): Work {
   const { positionals } = parseOptions(args, {})
   const [clientId = '', text = ''] = assertCount(
@@ -94,7 +106,7 @@ export function userOf(name: string): UserName {
 
 const DISABLED = 'disabled; its logins, tokens and client keys are rejected from now on'
 const ENABLED = 'enabled; its logins and client keys are accepted again'
-const LOGGED_OUT = 'its refresh tokens are revoked; its access tokens expire within 15 minutes'
+const LOGGED_OUT = 'its sessions have ended; it logs in again'
 
 const user = (parse: Command['parse']): Command => ({ help: USERS_HELP, parse })
 
@@ -103,7 +115,8 @@ export const userCommands: Readonly<Record<string, Command>> = {
   allow: user(allowUser),
   disable: user(changeUser('disable', (accounts, name) => accounts.disable(name), DISABLED)),
   enable: user(changeUser('enable', (accounts, name) => accounts.enable(name), ENABLED)),
-  'log-out': user(changeUser('log-out', (accounts, name) => accounts.revokeRefreshTokens(name), LOGGED_OUT)),
+  'reset-password': user(resetPassword),
+  'log-out': user(changeUser('log-out', (accounts, name) => accounts.endSessions(name), LOGGED_OUT)),
 }
 export const clientCommands: Readonly<Record<string, Command>> = {
   allow: { help: CLIENTS_HELP, parse: allowClient },

@@ -1,11 +1,11 @@
 import { type CommandIo, UsageError } from '@tollgate/service'
 import { readPercent } from '../../percent'
-import { type AccountStore } from './operator-account-store'
+import { type AccountStore } from '../accounts/operator-account-store'
 import { type DeniedAddressStore } from '../../denied-addresses/store'
 import { type InvitationStore } from '../../invitations/store'
 import { type RecipientStore } from '../../recipients/store'
 import { inOneLine } from './format'
-import { type OperatorStore } from './operator-settlement-store'
+import { type OperatorStore } from '../settlements/operator-settlement-store'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 100_000

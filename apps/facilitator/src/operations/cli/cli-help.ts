@@ -8,7 +8,8 @@ export const HELP = `Operates a facilitator through its database. (The service i
   facilitator users list [OPTIONS]           all users and their fee shares
   facilitator users allow USER PERCENT       sets the fee share of a user
   facilitator users disable|enable USER      removes or restores all access of a user
-  facilitator users log-out USER             revokes its refresh tokens
+  facilitator users log-out USER             ends its sessions
+  facilitator users reset-password USER      prints a token to set a new password with
   facilitator clients allow ID PERCENT       sets the fee share of one client key
   facilitator invitations list|create        lists invitations; creates one for one new user
   facilitator invitations delete ID          deletes an unused invitation
@@ -92,15 +93,19 @@ facilitator users allow USER PERCENT
 facilitator users disable USER
 facilitator users enable USER
 facilitator users log-out USER
+facilitator users reset-password USER
 
 USER is an id or an email.
 
-  list      share "new" is the service's NEW_USER_FEE_SHARE_PERCENT; "allow" changes it
-  allow     sets the fee share of all client keys of the user together
-  disable   rejects its logins, tokens and client keys at once, on every replica, and deletes its
-            refresh tokens; claimed settlements continue
-  enable    accepts its logins and client keys again, and access tokens that have not expired
-  log-out   deletes its refresh tokens; its access tokens expire within 15 minutes
+  list             share "new" is the service's NEW_USER_FEE_SHARE_PERCENT; "allow" changes it
+  allow            sets the fee share of all client keys of the user together
+  disable          rejects its logins, tokens and client keys at once, on every replica, and ends its
+                   sessions; claimed settlements continue
+  enable           accepts its logins and client keys again; not of a deleted account
+  log-out          ends its sessions: refuses its access and refresh tokens at once, on every replica
+  reset-password   prints a token, valid once, for an hour: the user sends it as "token" with a new
+                   "password" to POST /api/v1/password/reset, which ends its sessions. Only its hash
+                   is stored. A new token ends the one before
 
 ${SHARES}
 

@@ -9,13 +9,13 @@ import { createDeniedAddressStore } from '../../denied-addresses/store'
 import { createInvitationStore } from '../../invitations/store'
 import { createRecipientStore } from '../../recipients/store'
 import { clientCommands, userCommands } from './account-commands'
-import { createAccountStore } from './operator-account-store'
+import { createAccountStore } from '../accounts/operator-account-store'
 import { assetCommands } from './asset-commands'
 import { type Command, type Work } from './arguments'
 import { HELP } from './cli-help'
 import { deniedAddressCommands, invitationCommands, recipientCommands } from './registration-commands'
 import { settlementCommands } from './settlement-commands'
-import { createOperatorStore } from './operator-settlement-store'
+import { createOperatorStore } from '../settlements/operator-settlement-store'
 
 const areas: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   settlements: settlementCommands,

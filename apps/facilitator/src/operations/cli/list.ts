@@ -1,4 +1,4 @@
-import { type Filter, type Listed } from './operator-settlement-store'
+import { type Filter, type Listed } from '../settlements/operator-settlement-store'
 import { ageOf, columns, inOneLine, moneyOf, shortened, timeOf } from './format'
 
 type Column = readonly [heading: string, format: (settlement: Listed) => string]

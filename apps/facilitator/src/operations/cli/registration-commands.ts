@@ -82,7 +82,11 @@ function reserve(args: string[]): Work {
       return reportUnknown(`network ${network} with an asset`, err)
     const reserved = await recipients.reserve({ userId, network, address, proof: 'operator' })
     if (typeof reserved === 'string') {
-      const problems = { taken: 'another user has reserved it', 'too-many': 'the user has too many' }
+      const problems = {
+        taken: 'another user has reserved it',
+        'too-many': 'the user has too many',
+        'no-account': 'the user has deleted its account',
+      }
       err(`facilitator: ${address} is not reserved: ${problems[reserved]}\n`)
       return 1
     }

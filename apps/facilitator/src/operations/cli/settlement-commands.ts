@@ -1,10 +1,10 @@
 import { parseOptions, UsageError } from '@tollgate/service'
 import { json, parseWholeNumber, type Command, type Work } from './arguments'
 import { LIST_HELP, RETRY_HELP, SHOW_HELP } from './cli-help'
-import { NEXT_STEPS_RUNBOOK, nextStepOf } from './next-step'
+import { NEXT_STEPS_RUNBOOK, nextStepOf } from '../settlements/next-step'
 import { listText } from './list'
 import { retryText } from './retry'
-import { listedStates, type ListedState } from './operator-settlement-store'
+import { listedStates, type ListedState } from '../settlements/operator-settlement-store'
 import { showText } from './show'
 
 const DEFAULT_LIMIT = 100

@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashes, newOperator, payer, signer, type Operator } from '../../testing/operator'
-import { type NextStep } from './next-step'
+import { type NextStep } from '../settlements/next-step'
 
 let here: Operator
 beforeAll(async () => (here = await newOperator()))

@@ -1,10 +1,10 @@
-import { NEXT_STEPS_RUNBOOK, nextStepOf } from './next-step'
+import { NEXT_STEPS_RUNBOOK, nextStepOf } from '../settlements/next-step'
 import {
   type FeeAllocation,
   type SentTransaction,
   type SettlementDetail,
   type Version,
-} from './settlement-detail'
+} from '../settlements/settlement-detail'
 import { ageOf, columns, inOneLine, moneyOf, timeOf } from './format'
 
 type Fact = readonly [name: string, value: string]

@@ -1,35 +1,12 @@
 import { type Pool } from '@tollgate/database'
 import { startInterval, type Logger, type Metrics } from '@tollgate/service'
-import { isOpenSql, openStatuses, type OpenStatus } from '../../settlement/status'
+import { openStatuses, type OpenStatus } from '../../settlement/status'
+import { readOpenSettlements, type OpenSettlements } from '../settlements/open-settlements'
+import { readPendingTransactions, type PendingTransactions } from '../signers/pending-transactions'
 import { type MonitoredSigner } from './monitored-signer'
 
 const POLL_INTERVAL_MS = 5_000
-const STUCK_SECONDS = 120
 const LOG_INTERVAL_MS = 60_000
-
-type OpenRow = {
-  network: string
-  state: OpenStatus
-  count: bigint
-  stuck: bigint
-  oldestSeconds: number
-  oldest: bigint
-  lastError: string | null
-}
-
-type UnminedRow = { network: string; signer: string; count: bigint }
-
-const OPEN = `
-SELECT network, status AS state, count(*) AS count,
-  count(*) FILTER (WHERE created_at < now() - make_interval(secs => $1)) AS stuck,
-  extract(epoch FROM now() - min(created_at))::float8 AS "oldestSeconds",
-  (array_agg(id ORDER BY created_at, id))[1] AS oldest, (array_agg(last_error ORDER BY created_at, id))[1] AS "lastError"
-FROM settlements WHERE ${isOpenSql('settlements')} GROUP BY network, status`
-
-/** A transaction signed by its payer uses no nonce of the signer. */
-const UNMINED = `
-SELECT network, signer, count(*) AS count FROM transactions WHERE status = 'signed' AND nonce IS NOT NULL
-GROUP BY network, signer`
 
 /**
  * Reads open settlements from the database, so that every replica exports the same values. Includes networks that are no
@@ -63,7 +40,11 @@ export function startSettlementMonitor(parts: {
   })
   let loggedAt: number | undefined
 
-  function exportRows(rows: readonly OpenRow[], waiting: readonly UnminedRow[], time: number) {
+  function exportRows(
+    rows: readonly OpenSettlements[],
+    pending: readonly PendingTransactions[],
+    time: number,
+  ) {
     for (const one of [open, oldest, stuck, unmined]) one.reset()
     for (const {
       network: { name: network },
@@ -78,11 +59,11 @@ export function startSettlementMonitor(parts: {
       oldest.set({ network, state }, Math.max(0, row.oldestSeconds))
       stuck.set({ network, state }, Number(row.stuck))
     }
-    for (const { network, signer, count } of waiting) unmined.set({ network, signer }, Number(count))
+    for (const { network, signer, count } of pending) unmined.set({ network, signer }, Number(count))
     readAt.set(time / 1000)
   }
 
-  function logStuck(rows: readonly OpenRow[], time: number) {
+  function logStuck(rows: readonly OpenSettlements[], time: number) {
     const overdue = rows.filter((row) => row.stuck > 0n).sort((a, b) => b.oldestSeconds - a.oldestSeconds)
     const [first] = overdue
     if (!first) return void (loggedAt = undefined)
@@ -104,12 +85,9 @@ export function startSettlementMonitor(parts: {
     everyMs,
     async work() {
       const time = now().getTime()
-      const [found, waiting] = await Promise.all([
-        pool.query<OpenRow>({ name: 'open-settlements', text: OPEN, values: [STUCK_SECONDS] }),
-        pool.query<UnminedRow>({ name: 'unmined', text: UNMINED }),
-      ])
-      exportRows(found.rows, waiting.rows, time)
-      logStuck(found.rows, time)
+      const [open, pending] = await Promise.all([readOpenSettlements(pool), readPendingTransactions(pool)])
+      exportRows(open, pending, time)
+      logStuck(open, time)
     },
     onError: (error) => logger.warn('open settlement query failed', { error }),
   })

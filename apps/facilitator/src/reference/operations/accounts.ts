@@ -1,17 +1,25 @@
 import {
+  AccountDeleted,
+  ChangePasswordRequest,
   ClientCreated,
   ClientDeleted,
   ClientList,
   ClientPath,
   ClientsQuery,
   CreateClientRequest,
+  DeleteAccountRequest,
   LoggedIn,
   LoginRefused,
+  PasswordChanged,
+  PasswordReset,
   Refreshed,
   RefreshRefused,
+  ResetPasswordRequest,
   SignedUp,
+  SignUpModeShown,
   SignUpRequest,
   UserLogin,
+  UserShown,
   UserTokenRefresh,
 } from '@tollgate/protocol'
 import { type Operation } from '@tollgate/service'
@@ -19,7 +27,18 @@ import { callers, refusals } from './errors'
 
 const tag = 'Accounts'
 
+const WRONG_PASSWORD = 'The password is wrong.'
+
 export const accountOperations: Operation[] = [
+  {
+    id: 'getSignUpMode',
+    method: 'get',
+    path: '/api/v1/sign-up',
+    tag,
+    summary: 'Show whether sign-up is open, by invitation or closed.',
+    answers: { 200: { description: 'The mode.', schema: SignUpModeShown } },
+    errors: refusals.limited,
+  },
   {
     id: 'signUp',
     method: 'post',
@@ -80,6 +99,68 @@ export const accountOperations: Operation[] = [
     errors: {
       INVALID_REQUEST: '`refresh_token` is missing or not a string.',
       ...refusals.limited,
+    },
+  },
+  {
+    id: 'changePassword',
+    method: 'post',
+    path: '/api/v1/password',
+    tag,
+    summary: 'Change your password.',
+    description:
+      'All your other sessions end, and a password reset that the operator issued. Limited like logins. Of changes at once one wins.',
+    auth: callers.user,
+    body: { schema: ChangePasswordRequest },
+    answers: { 200: { description: 'It is changed.', schema: PasswordChanged } },
+    errors: {
+      INVALID_REQUEST: 'A field is missing, or `new_password` does not have 8 to 256 characters.',
+      ...refusals.user,
+      FORBIDDEN: WRONG_PASSWORD,
+      ...refusals.passwordChecks,
+    },
+  },
+  {
+    id: 'resetPassword',
+    method: 'post',
+    path: '/api/v1/password/reset',
+    tag,
+    summary: 'Set a new password with a token of the operator.',
+    description: 'The token is valid once, for an hour. All sessions of the user end.',
+    body: { schema: ResetPasswordRequest },
+    answers: { 200: { description: 'It is set: log in with it.', schema: PasswordReset } },
+    errors: {
+      INVALID_REQUEST: 'A field is missing, or `password` does not have 8 to 256 characters.',
+      FORBIDDEN: 'The token is unknown, used or expired, or its account is disabled.',
+      ...refusals.limited,
+      ...refusals.passwordChecks,
+    },
+  },
+  {
+    id: 'getUser',
+    method: 'get',
+    path: '/api/v1/users/me',
+    tag,
+    summary: 'Show the user of the access token.',
+    auth: callers.user,
+    answers: { 200: { description: 'The user.', schema: UserShown } },
+    errors: refusals.user,
+  },
+  {
+    id: 'deleteUser',
+    method: 'delete',
+    path: '/api/v1/users/me',
+    tag,
+    summary: 'Delete your account.',
+    description:
+      'Its client keys are revoked, its sessions end, and its resources, catalog entries and reserved recipients are deleted, at once and for good. Claimed settlements continue, and their records stay, without your email. Limited like logins.',
+    auth: callers.user,
+    body: { schema: DeleteAccountRequest },
+    answers: { 200: { description: 'The id of the deleted account.', schema: AccountDeleted } },
+    errors: {
+      INVALID_REQUEST: '`password` is missing or not a string.',
+      ...refusals.user,
+      FORBIDDEN: WRONG_PASSWORD,
+      ...refusals.passwordChecks,
     },
   },
   {

@@ -2,8 +2,10 @@ import {
   AssetRegistered,
   AssetRegistration,
   CreateUserRequest,
+  OperatorUserList,
+  PasswordResetIssued,
+  PasswordResetPath,
   UserCreated,
-  UserList,
   UsersQuery,
 } from '@tollgate/protocol'
 import { type Operation } from '@tollgate/service'
@@ -40,10 +42,28 @@ export const adminOperations: Operation[] = adminPrefixes.flatMap(({ prefix, suf
     path: `${prefix}/users`,
     tag,
     summary: 'List all users.',
+    description: 'Oldest first, with their keys and fee shares.',
     auth: callers.admin,
     query: UsersQuery,
-    answers: { 200: { description: 'One page of users.', schema: UserList } },
+    answers: { 200: { description: 'One page of users.', schema: OperatorUserList } },
     errors: refusals.admin,
+  },
+  {
+    id: `issuePasswordReset${suffix}`,
+    method: 'post',
+    path: `${prefix}/users/{id}/password-reset`,
+    tag,
+    summary: 'Issue a token with which a user sets a new password.',
+    description:
+      'Give the token to the user, for `POST /api/v1/password/reset`. It is valid once, for an hour, and ends the one before; only its hash is stored.',
+    auth: callers.admin,
+    pathParameters: PasswordResetPath,
+    answers: { 200: { description: 'The token, in this answer only.', schema: PasswordResetIssued } },
+    errors: {
+      INVALID_REQUEST: 'The path is not a user id.',
+      ...refusals.admin,
+      NOT_FOUND: 'There is no such user, or it is disabled or deleted.',
+    },
   },
   {
     id: `registerAsset${suffix}`,

@@ -3,7 +3,11 @@ const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to t
 export const refusals = {
   limited,
   longResponses: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
-  user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
+  user: {
+    UNAUTHORIZED:
+      'The access token is missing, malformed, expired or not one of ours, or its session has ended.',
+    ...limited,
+  },
   client: {
     UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired, or its user is disabled.',
     FORBIDDEN: 'The scope of the client key does not cover this operation.',

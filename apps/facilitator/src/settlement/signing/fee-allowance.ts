@@ -40,18 +40,36 @@ const WHOLE_BPS = 10_000
 /** A network's daily fee limit; undefined: it has none, and shares of it limit nothing. */
 type DailyLimit = bigint | undefined
 
-/** The accounts that a payment counts for, without those that only the network's daily fee limit limits. */
-function accountsOf(spender: Spender, dailyLimit: DailyLimit, shares: DefaultShares): Account[] {
-  const { clientId, userId, feeShareBps, userFeeShareBps, maxFeesPerDay } = spender
+/** In 24 hours; null: none. */
+export type FeeLimits = { clientKey: bigint | null; user: bigint | null; newUsers: bigint | null }
+
+/** `newUsers` limits only users whose share no operator has set. */
+export function feeLimitsOf(
+  {
+    feeShareBps,
+    userFeeShareBps,
+    maxFeesPerDay,
+  }: Pick<Spender, 'feeShareBps' | 'userFeeShareBps' | 'maxFeesPerDay'>,
+  dailyLimit: DailyLimit,
+  shares: DefaultShares,
+): FeeLimits {
   const shareOf = (bps: number) =>
     dailyLimit === undefined || bps >= WHOLE_BPS ? null : (dailyLimit * BigInt(bps)) / BigInt(WHOLE_BPS)
+  return {
+    clientKey: least(shareOf(feeShareBps ?? shares.clientKeyBps), maxFeesPerDay),
+    user: shareOf(userFeeShareBps ?? shares.newUserBps),
+    newUsers: shareOf(shares.newUsersBps),
+  }
+}
+
+/** The accounts that a payment counts for, without those that only the network's daily fee limit limits. */
+function accountsOf(spender: Spender, dailyLimit: DailyLimit, shares: DefaultShares): Account[] {
+  const { clientId, userId, userFeeShareBps } = spender
+  const limits = feeLimitsOf(spender, dailyLimit, shares)
   const accounts = [
-    {
-      name: `the client key ${clientId}`,
-      limit: least(shareOf(feeShareBps ?? shares.clientKeyBps), maxFeesPerDay),
-    },
-    { name: `user ${userId}`, limit: shareOf(userFeeShareBps ?? shares.newUserBps) },
-    ...(userFeeShareBps === null ? [{ name: NEW_USERS, limit: shareOf(shares.newUsersBps) }] : []),
+    { name: `the client key ${clientId}`, limit: limits.clientKey },
+    { name: `user ${userId}`, limit: limits.user },
+    ...(userFeeShareBps === null ? [{ name: NEW_USERS, limit: limits.newUsers }] : []),
   ]
   return accounts.flatMap(({ name, limit }) => (limit === null ? [] : [{ name, limit }]))
 }

@@ -23,6 +23,18 @@ SET status = 'signed', transaction_id = $1, transaction_hash = coalesce($3, tran
   retry_requested_at = NULL, updated_at = now()
 WHERE id = ANY($2)`
 
+/** $1 network, $2 a transaction to leave out. */
+const FEES_OF_DAY = `
+SELECT coalesce(sum(CASE WHEN fee IS NULL OR is_fee_grant THEN max_fee ELSE fee END), 0) AS fees FROM transactions
+WHERE network = $1 AND max_fee > 0 AND nonce IS NOT NULL AND (status <> 'superseded' OR is_fee_grant)
+  AND signed_at > now() - INTERVAL '1 day' AND id IS DISTINCT FROM $2::bigint`
+
+/** Without the lock of `feesOfDay`, for reports: a transaction that is being signed may be missing. */
+export async function readFeesOfDay(session: Session, network: string, exceptId?: bigint): Promise<bigint> {
+  const { rows } = await session.query<{ fees: string }>(FEES_OF_DAY, [network, exceptId ?? null])
+  return BigInt(rows[0]?.fees ?? 0)
+}
+
 /** A signer's nonces, fees and stored transactions. Statements on a `session` are part of the database transaction open there. */
 export function createSigningStore(pool: Pool) {
   return {
@@ -110,13 +122,7 @@ export function createSigningStore(pool: Pool) {
         [network],
       )
       // After the lock: it must see what the previous holder committed.
-      const { rows } = await session.query<{ fees: string }>(
-        `SELECT coalesce(sum(CASE WHEN fee IS NULL OR is_fee_grant THEN max_fee ELSE fee END), 0) AS fees FROM transactions
-         WHERE network = $1 AND max_fee > 0 AND nonce IS NOT NULL AND (status <> 'superseded' OR is_fee_grant) AND signed_at > now() - INTERVAL '1 day'
-           AND id IS DISTINCT FROM $2::bigint`,
-        [network, exceptId ?? null],
-      )
-      return BigInt(rows[0]?.fees ?? 0)
+      return readFeesOfDay(session, network, exceptId)
     },
 
     async markAccepted(hash: string): Promise<void> {

@@ -1,25 +1,18 @@
+import { type SettlementNextStep } from '@tollgate/protocol'
 import { isMismatched, isOver } from '../../settlement/status'
-import { type SettlementDetail } from './settlement-detail'
+import { type SentTransaction, type SettlementDetail } from './settlement-detail'
 
 /** The rows of the runbook's table "Next steps". */
-export type NextStep =
-  | 'wait-for-signature'
-  | 'wait-for-another-attempt'
-  | 'resend-after-reorg'
-  | 'wait-for-block'
-  | 'wait-for-payer-transaction'
-  | 'wait-for-node'
-  | 'wait-for-confirmations'
-  | 'resolve-superseded-transaction'
-  | 'wait-after-reorg'
-  | 'none-settled'
-  | 'none-failed'
-  | 'notify-client-of-reversal'
-  | 'notify-client-of-mismatch'
+export type NextStep = SettlementNextStep
 
 export const NEXT_STEPS_RUNBOOK = 'docs/runbook.md#next-steps'
 
-export function nextStepOf(settlement: SettlementDetail): NextStep {
+/** What the next step depends on. */
+export type Progress = Pick<SettlementDetail, 'state' | 'attempts' | 'successReportedAt' | 'errorReason'> & {
+  transaction: Pick<SentTransaction, 'state' | 'nonce' | 'acceptedAt'> | null
+}
+
+export function nextStepOf(settlement: Progress): NextStep {
   const { state, attempts, successReportedAt } = settlement
   switch (state) {
     case 'claimed':
@@ -38,7 +31,7 @@ export function nextStepOf(settlement: SettlementDetail): NextStep {
   }
 }
 
-function nextStepOfTransaction({ transaction }: SettlementDetail): NextStep {
+function nextStepOfTransaction({ transaction }: Progress): NextStep {
   switch (transaction?.state) {
     case 'mined':
     case 'final':

@@ -1,0 +1,74 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext, useMemo, useState } from 'react'
+import { type Method, requestJson } from '../api/api'
+import { ApiError, isApiError } from '../api/api-error'
+
+/** For this tab only: closing it forgets the token. */
+const STORED_TOKEN = 'tollgate-admin-token'
+const REFRESH_INTERVAL_MS = 5_000
+
+type Request = <T>(method: Method, path: string, body?: unknown, signal?: AbortSignal) => Promise<T>
+
+type Admin = {
+  isSignedIn: boolean
+  /** Rejects if the service does not accept the token. */
+  signIn(token: string): Promise<void>
+  signOut(): void
+  /** The `data` of a response of `/admin`. A token that is refused signs out. */
+  request: Request
+}
+
+const Context = createContext<Admin | undefined>(undefined)
+
+const send = async <T,>(token: string, [method, path, body, signal]: Parameters<Request>): Promise<T> => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await requestJson<{ data: T }>(method, `/admin${path}`, { headers, body, signal })).data
+}
+
+export function AdminProvider({ children }: { children: ReactNode }) {
+  const queries = useQueryClient()
+  const [token, setToken] = useState(() => sessionStorage.getItem(STORED_TOKEN) ?? undefined)
+
+  const admin = useMemo<Admin>(() => {
+    function signOut() {
+      sessionStorage.removeItem(STORED_TOKEN)
+      setToken(undefined)
+      queries.removeQueries({ queryKey: ['admin'] })
+    }
+    return {
+      isSignedIn: token !== undefined,
+      async signIn(given) {
+        await send(given, ['GET', '/overview'])
+        sessionStorage.setItem(STORED_TOKEN, given)
+        setToken(given)
+      },
+      signOut,
+      async request(...request) {
+        if (token === undefined) throw new ApiError(401, 'UNAUTHORIZED', '')
+        try {
+          return await send(token, request)
+        } catch (error) {
+          if (isApiError(error) && error.status === 401) signOut()
+          throw error
+        }
+      },
+    }
+  }, [token, queries])
+  return <Context value={admin}>{children}</Context>
+}
+
+export function useAdmin(): Admin {
+  const admin = useContext(Context)
+  if (!admin) throw new Error('useAdmin needs an AdminProvider')
+  return admin
+}
+
+/** Read again every few seconds, while the page is visible. */
+export function useAdminData<T>(path: string, options: { isLive?: boolean } = {}) {
+  const { request } = useAdmin()
+  return useQuery({
+    queryKey: ['admin', path],
+    queryFn: ({ signal }) => request<T>('GET', path, undefined, signal),
+    refetchInterval: options.isLive === false ? false : REFRESH_INTERVAL_MS,
+  })
+}

@@ -1,0 +1,33 @@
+import { Button, Group, PasswordInput, Stack } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import { operator } from '../../texts'
+import { Failure } from '../../ui/failure'
+import { Page } from '../../ui/page'
+import { useAdmin } from '../admin'
+
+const texts = operator.signIn
+
+export function SignIn() {
+  const { signIn } = useAdmin()
+  const form = useForm({
+    initialValues: { token: '' },
+    validate: { token: (token) => (token.trim() === '' ? texts.needed : null) },
+  })
+  const signingIn = useMutation({ mutationFn: ({ token }: { token: string }) => signIn(token.trim()) })
+  return (
+    <Page title={texts.title} text={texts.text}>
+      <form onSubmit={form.onSubmit((values) => signingIn.mutate(values))}>
+        <Stack maw={420}>
+          <PasswordInput label={texts.token} autoComplete="off" {...form.getInputProps('token')} />
+          {signingIn.isError && <Failure error={signingIn.error} />}
+          <Group>
+            <Button type="submit" loading={signingIn.isPending}>
+              {texts.action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Page>
+  )
+}

@@ -1,0 +1,214 @@
+import { describeInBrowser } from '@tollgate/browser-testing'
+import { Wallet, type HDNodeWallet } from 'ethers'
+import { type Page } from 'playwright-core'
+import {
+  accessibilityProblems,
+  LARGE,
+  openConsole,
+  overflowOf,
+  SMALL,
+  type OpenConsole,
+} from './testing/console-page'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { answerAsWallet } from './testing/wallet-page'
+
+describeInBrowser('the console of a buyer', () => {
+  let world: ObservedWorld
+  let browser: OpenConsole
+  let wallet: HDNodeWallet
+  let isRefusing = false
+
+  beforeAll(async () => {
+    // An answer that is not known at once leaves the payment pending.
+    world = await startObservedWorld({
+      overrides: { environment: () => ({ SETTLE_TIMEOUT_SECONDS: '2' }) },
+    })
+    browser = await openConsole((method, params) => {
+      if (isRefusing && method !== 'eth_accounts') throw new Error('User rejected the request')
+      return method === 'eth_accounts' ? [] : answerAsWallet(wallet, method, params)
+    })
+  }, 120_000)
+  afterAll(async () => {
+    expect(browser.errors()).toEqual([])
+    await browser.close()
+    await world.stop()
+  }, 30_000)
+  beforeEach(async () => {
+    isRefusing = false
+    wallet = await world.newPayer()
+  })
+
+  const open = (path = '') => browser.openPage(`${world.gateway.url}/console/#/${path}`)
+
+  async function connect(page: Page) {
+    await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Test wallet' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  }
+
+  async function buy(page: Page) {
+    await page.getByRole('button', { name: 'Buy credits of Base Sepolia starter' }).click()
+  }
+
+  test('the root of the gateway leads to it', async () => {
+    const page = await browser.openPage(world.gateway.url)
+    expect(page.url()).toBe(`${world.gateway.url}/console/`)
+    await page.getByText('0.01 USDC').waitFor()
+    await page.close()
+  })
+
+  test('connects a wallet, buys, calls, and shows what it cost', async () => {
+    const page = await open('plans')
+    await connect(page)
+    await buy(page)
+    await page.getByText('You have bought 100 credits.').waitFor()
+    expect(await page.locator('[data-state=done]').count()).toBe(5)
+
+    await page.getByRole('link', { name: 'Try a call' }).click()
+    await page.getByRole('combobox', { name: 'Method' }).fill('eth_chainId')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('"result": "0x14a34"').waitFor()
+    await page.getByText('1 credit charged').waitFor()
+    await page.getByText('99 credits left').waitFor()
+
+    await page.getByRole('link', { name: 'Calls' }).click()
+    await page.getByRole('table').getByText('eth_chainId').waitFor()
+    await page.getByRole('link', { name: 'Payments', exact: true }).click()
+    await page.getByRole('table').getByText('credited').waitFor()
+    await page.close()
+  })
+
+  test('a wallet that refuses to sign buys nothing, and may try again', async () => {
+    const page = await open('plans')
+    await connect(page)
+    isRefusing = true
+    await buy(page)
+    await page.getByText('Nothing was bought').waitFor()
+    await page.getByText('The wallet did not sign, so nothing was paid.').waitFor()
+    isRefusing = false
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('You have bought 100 credits.').waitFor()
+    await page.close()
+  })
+
+  test('a wallet without money is told why, and charged nothing', async () => {
+    wallet = Wallet.createRandom()
+    const page = await open('plans')
+    await connect(page)
+    await buy(page)
+    await page.getByText('Nothing was bought').waitFor()
+    await page
+      .getByRole('alert')
+      .getByText(/insufficient_funds/)
+      .waitFor()
+    expect(await world.creditsOf(wallet.address)).toEqual([])
+    await page.close()
+  })
+
+  test('shows a pending payment as such until the chain confirms it', async () => {
+    const { anvil } = world.infrastructure
+    const page = await open('plans')
+    await connect(page)
+    await anvil.setPace('stopped')
+    try {
+      await buy(page)
+      await page.getByText('The payment is under way').waitFor()
+      await page.getByText(/do not sign/i).waitFor()
+    } finally {
+      await anvil.setPace('at-once')
+    }
+    await page.getByText('You have bought 100 credits.').waitFor()
+    expect(await world.creditsOf(wallet.address)).toMatchObject([{ remaining_credits: 100 }])
+    await page.close()
+  })
+
+  test('creates an access key, shows it once, and deletes it', async () => {
+    const page = await open('plans')
+    await connect(page)
+    await buy(page)
+    await page.getByText('You have bought 100 credits.').waitFor()
+    await page.getByRole('link', { name: 'Access keys' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByLabel('Label').fill('explorer')
+    await page.getByLabel('Credits a day').fill('5')
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const url = await page.getByText(/\/v1\/.*\/tgk_/).textContent()
+    const answer = await fetch((url ?? '').replace('{chain}', 'base-sepolia'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}',
+    })
+    expect(await answer.json()).toMatchObject({ result: '0x14a34' })
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    expect(await page.getByText(/tgk_/).count()).toBe(0)
+    await page.getByRole('button', { name: 'Delete the key explorer' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('No keys yet').waitFor()
+    await page.close()
+  })
+
+  test('keeps what was typed while the gateway cannot be reached', async () => {
+    const page = await open('plans')
+    await connect(page)
+    await buy(page)
+    await page.getByText('You have bought 100 credits.').waitFor()
+    await page.getByRole('link', { name: 'Access keys' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('No keys yet').waitFor()
+    await page.getByLabel('Label').fill('kept')
+    await browser.context.setOffline(true)
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.getByText('That did not work').waitFor()
+    expect(await page.getByLabel('Label').inputValue()).toBe('kept')
+    await browser.context.setOffline(false)
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.getByText('The key kept is created').waitFor()
+    await page.close()
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'breaks no rule of accessibility, and fits 360 pixels, %s',
+    async (scheme) => {
+      const page = await open('plans')
+      await page.emulateMedia({ colorScheme: scheme })
+      const found: Record<string, unknown> = {}
+      const check = async (name: string) => {
+        for (const size of [LARGE, SMALL]) {
+          await page.setViewportSize(size)
+          const problems = await accessibilityProblems(page)
+          const overflow = await overflowOf(page)
+          if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
+        }
+        await page.setViewportSize(LARGE)
+      }
+      await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
+      await page.getByRole('dialog').waitFor()
+      await check('wallets')
+      await page.getByRole('button', { name: 'Test wallet' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
+      await buy(page)
+      await page.getByText('You have bought 100 credits.').waitFor()
+      await check('purchase')
+      await page.getByRole('link', { name: 'Try a call' }).click()
+      await page.getByRole('button', { name: 'Run' }).click()
+      await page.getByText('1 credit charged').waitFor()
+      await check('answer')
+      await page.getByRole('link', { name: 'Access keys' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('No keys yet').waitFor()
+      await check('keys')
+      await page.getByRole('link', { name: 'Payments', exact: true }).click()
+      await check('payments')
+      await page.getByRole('table').getByRole('link').first().click()
+      await page.getByRole('heading', { name: 'Steps' }).waitFor()
+      await check('payment')
+      for (const name of ['Calls', 'Overview']) {
+        await page.getByRole('link', { name, exact: true }).click()
+        await page.getByRole('table').first().waitFor()
+        await check(name)
+      }
+      expect(found).toEqual({})
+      await page.close()
+    },
+  )
+})

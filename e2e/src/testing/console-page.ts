@@ -1,0 +1,62 @@
+import { launchBrowser } from '@tollgate/browser-testing'
+import axe from 'axe-core'
+import { type Page } from 'playwright-core'
+
+/** Answers a request of the page's wallet, or rejects as its user would. */
+export type AnswerRequest = (method: string, params: string[]) => unknown
+
+/** Of one action of a page on a busy machine. */
+const ACTION_TIMEOUT_MS = 60_000
+
+/** A wallet that pages find by EIP-6963, and whose key is in Node. */
+const ANNOUNCED_WALLET = `
+const provider = {
+  request: ({ method, params = [] }) => walletRequest(method, params),
+  on() {},
+  removeListener() {},
+}
+const info = { uuid: '3f0c6a5e-7a1d-4a70-9a0e-51d1c1a7f0de', name: 'Test wallet', icon: 'data:image/svg+xml,', rdns: 'example.wallet' }
+const announce = () =>
+  window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }))
+window.addEventListener('eip6963:requestProvider', announce)
+`
+
+/** Opens pages of a console. `errors` are those that the pages wrote, or did not catch, but for refused requests. */
+export async function openConsole(answer: AnswerRequest = () => undefined) {
+  const walletRequest = async (method: string, params: string[]) => answer(method, params)
+  const browser = await launchBrowser({ functions: { walletRequest } })
+  const { context } = browser
+  context.setDefaultTimeout(ACTION_TIMEOUT_MS)
+  await context.addInitScript(ANNOUNCED_WALLET)
+  return {
+    context,
+    errors: () => browser.errors.filter((text) => !text.startsWith('Failed to load resource')),
+    async openPage(url: string): Promise<Page> {
+      const page = await context.newPage()
+      await page.goto(url)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      return page
+    },
+    close: () => browser.close(),
+  }
+}
+
+export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
+
+/** What axe finds in the page as it is: rule, and the elements that break it. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    }),
+  )
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+}
+
+/** By how many pixels the page is wider than its window. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+export const SMALL = { width: 360, height: 740 }
+export const LARGE = { width: 1280, height: 860 }

@@ -1,3 +1,4 @@
+import { type Session } from '@tollgate/protocol'
 import { Group, Stack, Table, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { merchant } from '../../texts'
@@ -12,15 +13,6 @@ import { browserOf } from './browser-of'
 const texts = merchant.account.sessions
 
 export const SESSIONS = ['sessions']
-
-type Session = {
-  id: string
-  createdAt: string
-  lastUsedAt: string
-  expiresAt: string
-  userAgent: string | null
-  current: boolean
-}
 
 export function Sessions() {
   const queries = useQueryClient()

@@ -1,6 +1,6 @@
 import { initialKey, toKeyRequest, validateKey } from './key-request'
 
-test('what is left empty is not sent', () => {
+test('a field without a value is not sent', () => {
   expect(toKeyRequest({ ...initialKey, title: ' Shop ' })).toEqual({
     title: 'Shop',
     scope: 'verify,settle,supported',

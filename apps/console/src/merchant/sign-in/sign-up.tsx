@@ -1,3 +1,4 @@
+import { type SignUpMode } from '@tollgate/protocol'
 import { Alert, Anchor, Button, Stack, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { IconLock } from '@tabler/icons-react'
@@ -9,7 +10,7 @@ import { Failure } from '../../ui/failure'
 import { Loaded } from '../../ui/loaded'
 import { askPublic, signIn } from '../api'
 import { checkPassword, EmailField, PasswordField } from './credential-fields'
-import { type SignUpMode, useSignUpMode } from './use-sign-up-mode'
+import { useSignUpMode } from './use-sign-up-mode'
 
 const texts = merchant.signUp
 

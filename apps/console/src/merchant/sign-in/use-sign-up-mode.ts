@@ -1,7 +1,6 @@
+import { type SignUpMode } from '@tollgate/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { askPublic } from '../api'
-
-export type SignUpMode = 'open' | 'invitation' | 'closed'
 
 export const useSignUpMode = () =>
   useQuery({

@@ -113,8 +113,8 @@ export const merchant = {
     totals: {
       title: 'Income by asset and network',
       asset: 'Asset',
-      settled: 'Payments',
       amount: 'Amount',
+      payments: (count: number, shown: string) => (count === 1 ? '1 payment' : `${shown} payments`),
     },
     failures: {
       title: 'Failures by reason',
@@ -192,6 +192,7 @@ export const merchant = {
     timeline: 'Timeline',
     allOfPayer: 'all of this payer',
     noFee: 'none',
+    paidForYou: 'paid by the facilitator',
     smallestUnits: (amount: string) => `${amount} of the smallest unit of the network’s currency`,
     later: (seconds: string) => `(+${seconds} s)`,
     confirmations: (count: string, required: number | null) =>
@@ -212,7 +213,7 @@ export const merchant = {
       asset: 'Asset',
       transaction: 'Transaction',
       block: 'Block',
-      fee: 'Network fee, paid by the facilitator',
+      fee: 'Network fee',
       paymentIdentifier: 'Payment identifier',
       key: 'Client key',
       createdAt: 'Received',

@@ -49,7 +49,7 @@ const Figure = ({ name, value, note }: { name: string; value: ReactNode; note?: 
     <Text component="dd" m={0} fz={{ base: 20, sm: 24 }} fw={650} className="amount">
       {value}
       {note !== undefined && (
-        <Text size="xs" c="dimmed" component="span" display="block">
+        <Text size="xs" c="dimmed" component="span" display="block" style={{ whiteSpace: 'normal' }}>
           {note}
         </Text>
       )}

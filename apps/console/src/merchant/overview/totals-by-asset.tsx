@@ -19,7 +19,6 @@ export function TotalsByAsset({ metrics }: { metrics: readonly DayMetrics[] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{texts.asset}</Table.Th>
-            <Table.Th ta="right">{texts.settled}</Table.Th>
             <Table.Th ta="right">{texts.amount}</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -34,9 +33,11 @@ export function TotalsByAsset({ metrics }: { metrics: readonly DayMetrics[] }) {
                   </Text>
                 )}
               </Table.Td>
-              <Table.Td ta="right">{readableNumber(settled)}</Table.Td>
               <Table.Td ta="right">
                 <Amount amount={amount} decimals={decimals} symbol={symbol} />
+                <Text size="xs" c="dimmed">
+                  {texts.payments(settled, readableNumber(settled))}
+                </Text>
               </Table.Td>
             </Table.Tr>
           ))}

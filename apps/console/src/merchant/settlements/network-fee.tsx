@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { readableNumber } from '../../ui/format'
@@ -8,6 +9,16 @@ const texts = merchant.settlement
 /** In gwei on EVM networks, whose payers have hex addresses; elsewhere in the smallest unit of the network's currency. */
 export function NetworkFee({ fee, payer }: { fee: string; payer: string }) {
   if (fee === '0') return texts.noFee
-  if (payer.startsWith('0x')) return <Amount amount={fee} decimals={GWEI_DECIMALS} symbol="gwei" />
-  return texts.smallestUnits(readableNumber(BigInt(fee)))
+  return (
+    <>
+      {payer.startsWith('0x') ? (
+        <Amount amount={fee} decimals={GWEI_DECIMALS} symbol="gwei" />
+      ) : (
+        texts.smallestUnits(readableNumber(BigInt(fee)))
+      )}{' '}
+      <Text component="span" size="sm" c="dimmed">
+        {texts.paidForYou}
+      </Text>
+    </>
+  )
 }

@@ -6,6 +6,7 @@ module.exports = {
     'packages/database',
     'packages/chains',
     'packages/facilitator-client',
+    'packages/webhooks',
     'packages/processes',
     'packages/cosmos-devchain',
     'packages/devnet',

@@ -19,6 +19,7 @@ const forbidden: [file: string, name: string][] = [
   ['apps/facilitator/src/settlement', '@cosmjs/crypto'],
   ['packages/protocol/src', '@tollgate/service'],
   ['packages/chains/src/evm', '@tollgate/database'],
+  ['packages/webhooks/src', '@tollgate/chains'],
   ['packages/wallet/src', 'viem'],
   ['packages/wallet/src', './ethers.js'],
   ['packages/wallet/src', './adapters/caller.js'],

@@ -14,6 +14,7 @@ import {
   type Metrics,
   type ReadBody,
 } from '@tollgate/service'
+import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
 import { createBulkhead } from './bulkhead'
@@ -34,10 +35,13 @@ import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
 import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
+import { type createSettlementHandlers } from './settlements/handlers'
+import { createMerchantGuard } from './settlements/merchant-guard'
 import { type createAdminActionGuard, type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 import { type createPasswordHandlers } from './users/password-handlers'
 import { type createSessionHandlers } from './users/session-handlers'
+import { type User } from './users/store'
 
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
@@ -70,6 +74,8 @@ export type AppDependencies = {
   operator: ReturnType<typeof createOperatorHandlers>
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
+  settlements: ReturnType<typeof createSettlementHandlers>
+  webhooks: ReturnType<typeof createWebhookHandlers<Pick<User, 'id'>>>
   reference: ReturnType<typeof createFacilitatorReference>
   console: Console
   now: () => Date
@@ -80,7 +86,8 @@ export function createApp(dependencies: AppDependencies) {
   const { withClient, withUser, withAdmin, withAdminAction, payments, paymentsV2, networks, users, clients } =
     dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses, sessions, passwords, operator } = dependencies
+  const { invitations, recipients, deniedAddresses, sessions, passwords, operator, settlements, webhooks } =
+    dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -91,6 +98,16 @@ export function createApp(dependencies: AppDependencies) {
     ...limit,
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
+  })
+
+  const withMerchant = createMerchantGuard({
+    withClient,
+    withUser,
+    limitClient: createLimiter({
+      ...limit,
+      name: 'client-reads',
+      points: environment.RATE_LIMIT_USERS_PER_MINUTE,
+    }),
   })
 
   const limitAccounts = createLimiter({
@@ -130,11 +147,23 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/recipients', withUser(recipients.reserve))
   api.get('/recipients', withUser(limited(recipients.list)))
   api.delete('/recipients/:id', withUser(recipients.remove))
+  api.post('/webhooks', withUser(webhooks.create))
+  api.get('/webhooks', withUser(webhooks.list))
+  api.put('/webhooks/:id', withUser(webhooks.update))
+  api.delete('/webhooks/:id', withUser(webhooks.remove))
+  api.post('/webhooks/:id/secret', withUser(webhooks.rotateSecret))
+  api.post('/webhooks/:id/test', withUser(webhooks.test))
+  api.post('/webhooks/:id/replay', withUser(limited(webhooks.replayRange)))
+  api.get('/webhooks/:id/deliveries', withUser(limited(webhooks.deliveries)))
+  api.get('/webhooks/:id/deliveries/:deliveryId', withUser(webhooks.delivery))
+  api.post('/webhooks/:id/deliveries/:deliveryId/replay', withUser(webhooks.replay))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', limitLists, withUser(limited(resources.own)))
   api.get('/resources', limitLists, limited(resources.all))
   api.put('/resources/:id', withUser(resources.update))
   api.get('/discovery/resources', limitLists, limited(resources.discovery))
+  api.get('/settlements', withMerchant(limited(settlements.list)))
+  api.get('/settlements/:id', withMerchant(limited(settlements.one)))
   api.get('/metrics/daily', withUser(limited(measured.http.daily)))
   api.get('/metrics/monthly', withUser(limited(measured.http.monthly)))
   api.get('/metrics/summary', withUser(limited(measured.http.summary)))

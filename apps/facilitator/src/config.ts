@@ -50,6 +50,7 @@ export const Environment = z.object({
   RETENTION_REFRESH_TOKEN_DAYS: atLeastOne.prefault('7'),
   RETENTION_METRICS_DAYS: atLeastOne.prefault('762'),
   RETENTION_CATALOG_DAYS: atLeastOne.prefault('30'),
+  RETENTION_WEBHOOK_DAYS: atLeastOne.prefault('30'),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -12,6 +12,7 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
+import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { createApp } from './app'
 import { createCatalogStore } from './catalog/catalog-store'
 import { createCataloger } from './catalog/cataloger'
@@ -45,6 +46,8 @@ import { createSettle } from './payments/settle'
 import { createSettlementWaiter } from './payments/settlement-waiter'
 import { createSettler } from './settlement/settler'
 import { createSettlementStore } from './payments/store'
+import { createSettlementHandlers } from './settlements/handlers'
+import { createMerchantSettlementStore } from './settlements/store'
 import { createPaymentHandlersOfAnyVersion } from './payments/versions/any-version'
 import { v1 } from './payments/versions/v1'
 import { createPaymentHandlersV2 } from './payments/versions/v2'
@@ -71,6 +74,8 @@ import { createSessionHandlers } from './users/session-handlers'
 import { createSessionStore } from './users/session-store'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
+import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { wire } from './webhooks/wire'
 
 const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
   version: string
@@ -199,6 +204,14 @@ export async function composeFacilitator(parts: {
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })
+  const deliveryWorker = createDeliveryWorker({
+    pool,
+    overdue: EMIT_OVERDUE,
+    isProduction,
+    logger,
+    metrics,
+    now,
+  })
   const readSupported = createReadSupported(networks)
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
@@ -263,6 +276,12 @@ export async function composeFacilitator(parts: {
       now,
     }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
+    settlements: createSettlementHandlers({
+      settlements: createMerchantSettlementStore(pool),
+      networks,
+      families,
+    }),
+    webhooks: createWebhookHandlers(createEndpointStore(pool), wire, { isProduction }),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     console: createConsole({ folder: consoleFolder }),
     now,
@@ -276,6 +295,7 @@ export async function composeFacilitator(parts: {
     settlementWaiter,
     ownershipChecks,
     cataloger,
+    deliveryWorker,
     settlers,
     metricsRecorder,
   }

@@ -62,6 +62,7 @@ void run('facilitator', async (closing) => {
     settlementWaiter,
     ownershipChecks,
     cataloger,
+    deliveryWorker,
     settlers,
     metricsRecorder,
   } = facilitator
@@ -81,6 +82,8 @@ void run('facilitator', async (closing) => {
   ownershipChecks.begin()
   closing.add('cataloger', () => cataloger.close())
   cataloger.begin()
+  closing.add('webhooks', () => deliveryWorker.close())
+  deliveryWorker.begin()
   closing.add('settlement waiter', () => settlementWaiter.close())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())

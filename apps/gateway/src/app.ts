@@ -15,9 +15,11 @@ import {
   type Metrics,
   POINT_BYTES,
 } from '@tollgate/service'
+import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { type createAccountHandlers } from './accounts/handlers'
 import { type SessionHandler, type createGuard } from './auth/guard'
 import { type createAuthHandlers } from './auth/handlers'
+import { type Session } from './auth/sessions'
 import { type createCatalogHandlers } from './catalog/handlers'
 import { type Environment } from './config'
 import { type createDiscovery } from './reference/discovery'
@@ -48,6 +50,7 @@ export type AppDependencies = {
   rpc: ReturnType<typeof createRpcHandlers>
   plain: ReturnType<typeof createPlainHandlers>
   keys: ReturnType<typeof createKeyHandlers>
+  webhooks: ReturnType<typeof createWebhookHandlers<Session>>
   offerSigner: OfferSigner | undefined
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
@@ -58,7 +61,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
-  const { payments, keys, offerSigner, reference, discovery, now } = dependencies
+  const { payments, keys, webhooks, offerSigner, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -108,14 +111,15 @@ export function createApp(dependencies: AppDependencies) {
     await limitWallet(session.wallet, res)
     await payments.buy(req, res, session)
   }
-  const createKey: SessionHandler = async (req, res, session) => {
-    await readBody(req, res, {
-      limitBytes: BODY_LIMIT_BYTES,
-      sender: session.wallet,
-      limit: (points) => limitAddress(addressKey(req), res, points),
+  const withSmallBody = (handler: SessionHandler) =>
+    withSession(async (req, res, session) => {
+      await readBody(req, res, {
+        limitBytes: BODY_LIMIT_BYTES,
+        sender: session.wallet,
+        limit: (points) => limitAddress(addressKey(req), res, points),
+      })
+      await handler(req, res, session)
     })
-    await keys.create(req, res, session)
-  }
   const plain = dependencies.plain({
     readBody,
     limitBytes: CALL_LIMIT_BYTES,
@@ -163,9 +167,19 @@ export function createApp(dependencies: AppDependencies) {
       app.post('/v1/:chain', plain)
       app.get('/v1/:chain/*path', plain)
       app.post('/v1/:chain/*path', plain)
-      app.post('/keys', withSession(createKey))
+      app.post('/keys', withSmallBody(keys.create))
       app.get('/keys', limitReads, withSession(keys.list))
       app.delete('/keys/:id', limitByAddress, withSession(keys.remove))
+      app.post('/webhooks', withSmallBody(webhooks.create))
+      app.get('/webhooks', limitReads, withSession(webhooks.list))
+      app.put('/webhooks/:id', withSmallBody(webhooks.update))
+      app.delete('/webhooks/:id', limitByAddress, withSession(webhooks.remove))
+      app.post('/webhooks/:id/secret', limitByAddress, withSession(webhooks.rotateSecret))
+      app.post('/webhooks/:id/test', limitByAddress, withSession(webhooks.test))
+      app.post('/webhooks/:id/replay', withSmallBody(webhooks.replayRange))
+      app.get('/webhooks/:id/deliveries', limitReads, withSession(webhooks.deliveries))
+      app.get('/webhooks/:id/deliveries/:deliveryId', limitReads, withSession(webhooks.delivery))
+      app.post('/webhooks/:id/deliveries/:deliveryId/replay', limitByAddress, withSession(webhooks.replay))
       app.get('/credits/:wallet', limitReads, accounts.credits)
       app.get('/history/:wallet', limitReads, accounts.history)
       app.get('/payments/:wallet', limitReads, accounts.payments)

@@ -16,6 +16,7 @@ const signInDomains = env
   )
 
 export const Environment = z.object({
+  NODE_ENV: env.text.optional(),
   PORT: env.port.default(8080),
   HOST: env.text.default('127.0.0.1'),
   METRICS_HOST: env.text.default('127.0.0.1'),
@@ -44,6 +45,7 @@ export const Environment = z.object({
   RETENTION_PAYMENT_REQUEST_DAYS: atLeastOne.default(7),
   RETENTION_FAILED_PAYMENT_DAYS: atLeastOne.default(90),
   RETENTION_SESSION_DAYS: atLeastOne.default(7),
+  RETENTION_WEBHOOK_DAYS: atLeastOne.default(30),
   RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: atLeastOne.default(600),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),

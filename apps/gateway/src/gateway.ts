@@ -8,6 +8,7 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
+import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { dirname, join } from 'node:path'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
@@ -53,6 +54,8 @@ import { createPayInSession } from './rpc/pay-in-session'
 import { createPaymentChoice } from './rpc/payment-choice'
 import { createPlainHandlers } from './rpc/plain-handlers'
 import { createUpstreams } from './rpc/upstream/upstreams'
+import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { createWire } from './webhooks/wire'
 
 const consoleFolder = join(dirname(require.resolve('@tollgate/console/package.json')), 'dist/gateway')
 
@@ -171,6 +174,16 @@ export function composeGateway(infrastructure: Infrastructure) {
     logger,
   })
 
+  const { pool } = database
+  const isProduction = environment.NODE_ENV === 'production'
+  const deliveryWorker = createDeliveryWorker({
+    pool,
+    overdue: EMIT_OVERDUE,
+    isProduction,
+    logger,
+    metrics,
+    now,
+  })
   const health = createHealth({
     checks: { postgres: async () => (await database.pool.query('SELECT 1')).rowCount === 1 },
   })
@@ -200,6 +213,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     }),
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
+    webhooks: createWebhookHandlers(createEndpointStore(pool), createWire(sessions), { isProduction }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
     console: createConsole({
       folder: consoleFolder,
@@ -209,5 +223,5 @@ export function composeGateway(infrastructure: Infrastructure) {
     now,
   })
   const loadCatalog = () => Promise.allSettled([catalog.readPlans(), catalog.readProviders()])
-  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams }
+  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams, deliveryWorker }
 }

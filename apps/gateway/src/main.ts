@@ -70,6 +70,8 @@ void run('gateway', async (closing) => {
     processor: gateway.processor,
     logger,
   })
+  closing.add('webhooks', () => gateway.deliveryWorker.close())
+  gateway.deliveryWorker.begin()
   closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))
 
   // The first query of Prisma blocks the process for longer than the requests that need it can wait.

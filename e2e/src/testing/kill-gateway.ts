@@ -2,15 +2,18 @@ import { until } from './paying'
 import { type World } from './world'
 
 /** kill -9. Resolves when the next process serves; `meanwhile` runs before that one starts. */
-export async function killGateway(
-  { gateway }: World,
+export const killGateway = ({ gateway }: World, meanwhile?: () => Promise<unknown>) =>
+  killService(gateway, meanwhile)
+
+export async function killService(
+  service: World['gateway'],
   meanwhile: () => Promise<unknown> = () => Promise.resolve(),
 ) {
-  const pid = gateway.pid()
+  const pid = service.pid()
   process.kill(pid, 'SIGKILL')
   await meanwhile()
   await until(
-    () => Promise.resolve(gateway.pid()),
+    () => Promise.resolve(service.pid()),
     (now) => now !== pid,
   )
 }

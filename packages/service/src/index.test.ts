@@ -3,10 +3,12 @@ import * as service from '.'
 test('exports these names and no others', () => {
   expect(Object.keys(service).sort()).toMatchInlineSnapshot(`
 [
+  "AddressNotAllowed",
   "ApiError",
   "ConfigurationError",
   "DEVELOPMENT_SECRET_PREFIX",
   "POINT_BYTES",
+  "RequestTimeout",
   "UsageError",
   "addressKey",
   "arrivalOf",
@@ -28,6 +30,9 @@ test('exports these names and no others', () => {
   "env",
   "flushed",
   "forgetBody",
+  "guardedRequest",
+  "isAllowedAddress",
+  "isPublicAddress",
   "latestArrival",
   "limitBy",
   "listen",
@@ -49,6 +54,7 @@ test('exports these names and no others', () => {
   "startInterval",
   "startRetention",
   "statusOf",
+  "toCsv",
 ]
 `)
 })

@@ -3,6 +3,7 @@ export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } f
 export { type Console, createConsole } from './console/create-console'
 export { mountConsole } from './console/mount-console'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'
+export { toCsv } from './csv'
 export { endOfTurn } from './end-of-turn'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createBaseApp } from './http/app'
@@ -51,5 +52,15 @@ export {
   serviceOperations,
 } from './reference'
 export { startInterval } from './interval'
+export {
+  AddressNotAllowed,
+  guardedRequest,
+  type GuardedRequestOptions,
+  type GuardedResponse,
+  isAllowedAddress,
+  RequestTimeout,
+} from './outbound/guarded-request'
+export { isPublicAddress } from './outbound/public-address'
+export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'

@@ -6,10 +6,12 @@ test('exports these names and no others', () => {
     'closeAll',
     'closeLater',
     'emptyDatabase',
+    'eventually',
     'migratedDatabase',
     'readableLog',
     'runBin',
     'runMain',
+    'startWebhookReceiver',
   ])
 })
 

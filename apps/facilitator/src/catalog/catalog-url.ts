@@ -1,6 +1,6 @@
 import { ResourceUrl } from '@tollgate/protocol'
+import { isPublicAddress } from '@tollgate/service'
 import { isIP } from 'node:net'
-import { isPublicAddress } from '../resources/public-address'
 
 const MAX_DECODINGS = 4
 const LOCAL = /(^|\.)(localhost|localdomain|local|internal)$/

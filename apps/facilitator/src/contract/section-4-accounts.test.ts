@@ -302,7 +302,8 @@ describe.each(['/admin', '/api/v1/admin'])('4. %s/users', (admin) => {
     const ids = all.map(({ id }) => id)
     expect(ids).toEqual(ids.toSorted((a, b) => a - b))
     expect(all.slice(-2).map(({ email }) => email)).toEqual([first.email, second.email])
-    for (const user of all) expect(Object.keys(user).sort()).toEqual(['createdAt', 'email', 'id', 'isAdmin'])
+    const members = ['createdAt', 'disabledAt', 'email', 'feeSharePercent', 'id', 'isAdmin', 'liveKeys']
+    for (const user of all) expect(Object.keys(user).sort()).toEqual(members)
     expect((await list()).text).not.toMatch(/argon2|password|hash/i)
   })
 

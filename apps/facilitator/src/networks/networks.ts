@@ -61,6 +61,8 @@ export function createNetworks(parts: {
       (await states()).map(({ kind, problem }) => ({ ...kind, ...problem })),
     /** What the nodes of the network lack, as last checked; undefined before the first check, or if they need nothing. */
     checkNodes: async ({ name }: Network): Promise<NodesCheck | undefined> => nodeMonitors.get(name)?.check(),
+    /** At most a second old if its nodes answer; undefined if none has answered yet. */
+    newestBlock: async ({ name }: Network): Promise<bigint | undefined> => (await heads.get(name)?.())?.block,
     /** Active assets of configured networks. */
     assets: () => store.active(all.map(({ name }) => name)),
     registerConfigured: () => registration.begin(),

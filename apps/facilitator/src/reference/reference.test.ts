@@ -25,6 +25,7 @@ import {
   OperatorSettlementPath,
   OperatorSettlementsQuery,
   OperatorUserPath,
+  NewWebhook,
   RecipientChallengeRequest,
   RecipientPath,
   RecipientsQuery,
@@ -41,6 +42,11 @@ import {
   UserLogin,
   UsersQuery,
   UserTokenRefresh,
+  WebhookChange,
+  WebhookDeliveriesQuery,
+  WebhookDeliveryPath,
+  WebhookPath,
+  WebhookReplayRequest,
 } from '@tollgate/protocol'
 import { operationsOf, type JsonSchema, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
@@ -56,6 +62,7 @@ import { Wallet } from 'ethers'
 import fc from 'fast-check'
 import { type z } from 'zod'
 import { ADMIN_TOKEN, asAdmin, newAccount, type Account } from '../testing/accounts'
+import { newWebhooks } from '../testing/webhooks'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { settlementRows } from '../testing/settlement-rows'
 import { newSignedIn } from '../testing/sign-in'
@@ -101,7 +108,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(81)
+    expect(guarded).toHaveLength(91)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -146,6 +153,9 @@ describe('the schema of a request body', () => {
     ChangePasswordRequest,
     ResetPasswordRequest,
     DeleteAccountRequest,
+    NewWebhook,
+    WebhookChange,
+    WebhookReplayRequest,
   }
 
   test('is covered by this test', () => {
@@ -177,6 +187,9 @@ describe('the schema of a parameter', () => {
     ['/api/v1/admin/users/{id}/password-reset', PasswordResetPath],
     ['/api/v1/recipients', RecipientsQuery],
     ['/api/v1/recipients/{id}', RecipientPath],
+    ['/api/v1/webhooks/{id}/secret', WebhookPath],
+    ['/api/v1/webhooks/{id}/deliveries', WebhookDeliveriesQuery],
+    ['/api/v1/webhooks/{id}/deliveries/{deliveryId}', WebhookDeliveryPath],
     ['/api/v1/admin/invitations', InvitationsQuery],
     ['/api/v1/admin/invitations/{id}', InvitationPath],
     ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
@@ -303,6 +316,7 @@ describe('each example', () => {
       deleteClient: clientId,
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
+    const webhooks = await newWebhooks(facilitator, account)
 
     const settlementWaiter: unknown[] = []
     for (const { method, path, operation } of operationsOf(document)) {
@@ -313,7 +327,8 @@ describe('each example', () => {
       const given = (place: string) =>
         parameters.filter((parameter) => parameter.in === place && parameter.example !== undefined)
       const url = given('path').reduce(
-        (filled, { name, example: value }) => filled.replace(`{${name}}`, ids[operationId] ?? String(value)),
+        (filled, { name, example: value }) =>
+          filled.replace(`{${name}}`, ids[operationId] ?? webhooks(operationId)?.[name] ?? String(value)),
         path,
       )
       const credentials =

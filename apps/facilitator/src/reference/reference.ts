@@ -10,6 +10,8 @@ import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
 import { sessionOperations } from './operations/sessions'
+import { settlementOperations } from './operations/settlements'
+import { webhookOperations } from './operations/webhooks'
 
 const operations: Operation[] = [
   ...paymentOperations,
@@ -18,6 +20,8 @@ const operations: Operation[] = [
   ...accountOperations,
   ...sessionOperations,
   ...recipientOperations,
+  ...settlementOperations,
+  ...webhookOperations,
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
@@ -38,6 +42,7 @@ For a seller:
 4. Give the key to the x402 middleware of your server, with \`${publicUrl}/api/v1\` as its facilitator: it must send \`X-Client-ID\` and \`X-Client-Token\`. For x402 version 2 the facilitator is \`${publicUrl}/api/v2\`. \`${publicUrl}\` itself serves both, by the \`x402Version\` of the body.
 5. Get paid: your server calls \`POST /api/v1/verify\` before it does the work and \`POST /api/v1/settle\` before it responds. The buyer’s payment goes to your \`payTo\` in one transaction. The facilitator pays its fee.
 6. Reserve your \`payTo\`: \`POST /api/v1/recipients/challenge\`, sign its message with that address, \`POST /api/v1/recipients\`. Then no other account can settle a stolen payment of yours.
+7. Be notified: \`POST /api/v1/webhooks\` with the \`url\` of your server. Verify what it gets with a Standard Webhooks library.
 
 \`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
 
@@ -62,6 +67,8 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
         },
         { name: 'Networks', description: 'Accepted networks and assets.' },
         { name: 'Accounts', description: 'Users, their sessions, and the client keys of their servers.' },
+        { name: 'Settlements', description: 'Your payments: what became of each, and its transactions.' },
+        { name: 'Webhooks', description: 'Events of your settlements, sent to your server.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
         { name: 'Metrics', description: 'Requests and settlements.' },
         { name: 'Admin', description: 'For operators with the admin token. Served under two paths.' },

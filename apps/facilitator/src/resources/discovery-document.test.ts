@@ -1,9 +1,10 @@
+import { type Resolve } from '@tollgate/service'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { once } from 'node:events'
 import { type LookupAddress } from 'node:dns'
 import http, { type RequestListener } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
-import { checkOwnership, type Resolve } from './discovery-document'
+import { checkOwnership } from './discovery-document'
 
 const OWNER = '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3'
 

@@ -9,6 +9,7 @@ const periods = {
   RETENTION_REFRESH_TOKEN_DAYS: 7,
   RETENTION_METRICS_DAYS: 762,
   RETENTION_CATALOG_DAYS: 30,
+  RETENTION_WEBHOOK_DAYS: 30,
 }
 
 let databases: FacilitatorDatabase[]

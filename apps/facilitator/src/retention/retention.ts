@@ -4,6 +4,7 @@ import {
   type PoolClient,
   type RetentionTask,
 } from '@tollgate/database'
+import { webhookRetentionTasks } from '@tollgate/webhooks'
 import { type Environment } from '../config'
 import {
   DELETE_CATALOGED_RESOURCES,
@@ -24,6 +25,7 @@ type Periods = Pick<
   | 'RETENTION_REFRESH_TOKEN_DAYS'
   | 'RETENTION_METRICS_DAYS'
   | 'RETENTION_CATALOG_DAYS'
+  | 'RETENTION_WEBHOOK_DAYS'
 >
 
 /** See docs/retention.md. Deletes no settlement and no transaction. */
@@ -46,6 +48,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('settlement_refusals', DELETE_REFUSALS, periods.RETENTION_METRICS_DAYS),
   task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
   task('cataloged_resources', DELETE_CATALOGED_RESOURCES, periods.RETENTION_CATALOG_DAYS),
+  ...webhookRetentionTasks(periods.RETENTION_WEBHOOK_DAYS),
 ]
 
 /** A statement that deleted its maximum number of rows has more to delete. */

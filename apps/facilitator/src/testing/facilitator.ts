@@ -73,8 +73,16 @@ export async function testFacilitator(options: TestOptions = {}) {
     metrics,
     now,
   })
-  const { app, networks, notifications, operations, settlers, settlementWaiter, metricsRecorder } =
-    facilitator
+  const {
+    app,
+    networks,
+    notifications,
+    operations,
+    settlers,
+    settlementWaiter,
+    metricsRecorder,
+    deliveryWorker,
+  } = facilitator
   networks.watchNodes()
   await networks.registerConfigured()
   metricsRecorder.begin()
@@ -88,6 +96,7 @@ export async function testFacilitator(options: TestOptions = {}) {
     server.closeAllConnections()
     server.close()
     settlementWaiter.close()
+    await deliveryWorker.close()
     await operations.close()
     await Promise.all(settlers.map((settler) => settler.close()))
     await notifications.close()

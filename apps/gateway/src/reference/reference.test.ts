@@ -150,7 +150,22 @@ describe('each example', () => {
       }
     }
     expect(outcomes.length).toBeGreaterThanOrEqual(22)
-    const others: Record<string, number> = { getPrice: 402, buyCredits: 402, createKey: 201, deleteKey: 404 }
+    const others: Record<string, number> = {
+      getPrice: 402,
+      buyCredits: 402,
+      createKey: 201,
+      deleteKey: 404,
+      createWebhook: 201,
+      // Each request is of a new wallet.
+      updateWebhook: 404,
+      deleteWebhook: 404,
+      rotateWebhookSecret: 404,
+      testWebhook: 404,
+      replayWebhook: 404,
+      listWebhookDeliveries: 404,
+      getWebhookDelivery: 404,
+      replayWebhookDelivery: 404,
+    }
     expect(outcomes).toEqual(
       outcomes.map((outcome) => {
         const [operationId] = outcome as [string]

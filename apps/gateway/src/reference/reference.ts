@@ -7,6 +7,7 @@ import { keyOperations } from './operations/keys'
 import { plainCallOperations } from './operations/plain-calls'
 import { ownOperations } from './operations/service'
 import { signInOperations } from './operations/sign-in'
+import { webhookOperations } from './operations/webhooks'
 import { readPaymentInfo } from './payment-info'
 import { createPricedDocument } from './priced-document'
 
@@ -16,6 +17,7 @@ const operations: Operation[] = [
   ...callOperations,
   ...plainCallOperations,
   ...keyOperations,
+  ...webhookOperations,
   ...accountOperations,
   ...ownOperations,
 ]
@@ -57,6 +59,7 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
           description: 'The same calls, for clients that know a chain and nothing of this service.',
         },
         { name: 'Access keys', description: 'Secrets for clients that cannot set a header.' },
+        { name: 'Webhooks', description: 'Events of payments and credits, sent to your server.' },
         {
           name: 'Accounts',
           description: 'Balances, calls and payments of a wallet. Public, like the chains.',

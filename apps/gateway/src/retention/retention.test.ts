@@ -11,6 +11,7 @@ const periods = {
   RETENTION_PAYMENT_REQUEST_DAYS: 7,
   RETENTION_FAILED_PAYMENT_DAYS: 90,
   RETENTION_SESSION_DAYS: 7,
+  RETENTION_WEBHOOK_DAYS: 30,
 }
 const pace = { limit: 3, pauseMs: 0 }
 

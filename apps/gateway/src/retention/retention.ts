@@ -1,4 +1,5 @@
 import { runRetention, type GatewayDatabase, type PoolClient, type RetentionTask } from '@tollgate/database'
+import { webhookRetentionTasks } from '@tollgate/webhooks'
 import { type Environment } from '../config'
 import {
   DELETE_FAILED_PAYMENTS,
@@ -15,6 +16,7 @@ type Periods = Pick<
   | 'RETENTION_PAYMENT_REQUEST_DAYS'
   | 'RETENTION_FAILED_PAYMENT_DAYS'
   | 'RETENTION_SESSION_DAYS'
+  | 'RETENTION_WEBHOOK_DAYS'
 >
 
 /** See docs/retention.md. No statement selects a payment or call that is still open. */
@@ -33,6 +35,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
+  ...webhookRetentionTasks(periods.RETENTION_WEBHOOK_DAYS),
 ]
 
 const task = (name: string, text: string, days: number): RetentionTask => ({

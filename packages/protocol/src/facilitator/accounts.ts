@@ -205,7 +205,7 @@ export const AccountDeleted = z
   .object({ data: z.object({ deleted: z.int() }) })
   .meta({ examples: [{ data: { deleted: exampleUser.id } }] })
 
-export const operations = ['verify', 'settle', 'supported'] as const
+export const operations = ['verify', 'settle', 'supported', 'settlements'] as const
 export type Operation = (typeof operations)[number]
 
 /** Comma-separated operations; empty or absent means all. */
@@ -220,7 +220,7 @@ export const Scope = z
     maxLength: 128,
     pattern: String.raw`^\s*((${operations.join('|')})(\s*,\s*(${operations.join('|')}))*\s*)?$`,
     description:
-      'The operations that the key may call: any of `verify`, `settle` and `supported`, comma-separated; empty means all.',
+      'The operations that the key may call: any of `verify`, `settle`, `supported` and `settlements`, comma-separated; empty means all.',
   })
 
 const MIN_TTL_HOURS = 1 / 3_600

@@ -1,0 +1,93 @@
+/** Endpoints of an owner. */
+export const MAX_ENDPOINTS = 10
+/** Deliveries that one request replays. */
+const MAX_REPLAYED = 10_000
+
+const ENDPOINT = `id, url, events, description, threshold, active, created_at AS "createdAt", secret_rotated_at AS "secretRotatedAt",
+  failing_since AS "failingSince"`
+
+/** Counts under a lock of the owner, so that concurrent requests cannot exceed the maximum. */
+export const LOCK_OWNER = `SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text, 0))`
+
+/** $1 owner, $2 id, $3 URL, $4 events, $5 description, $6 threshold, $7 secret. */
+export const CREATE = `
+INSERT INTO webhook_endpoints (owner, id, url, events, description, threshold, secret)
+SELECT $1, $2::uuid, $3, $4::text[], $5, $6::bigint, $7
+WHERE (SELECT count(*) FROM webhook_endpoints WHERE owner = $1 AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
+RETURNING ${ENDPOINT}`
+
+export const LIST = `
+SELECT ${ENDPOINT} FROM webhook_endpoints WHERE owner = $1 AND deleted_at IS NULL ORDER BY created_at, id`
+
+const IS_OWN = 'id = $1::uuid AND owner = $2 AND deleted_at IS NULL'
+
+export const FIND = `SELECT ${ENDPOINT} FROM webhook_endpoints WHERE ${IS_OWN}`
+
+/** $1 id, $2 owner, then the members that change; null keeps one. $7 whether the threshold changes. An endpoint is tried at once. */
+export const UPDATE = `
+UPDATE webhook_endpoints SET url = coalesce($3, url), events = coalesce($4::text[], events), description = coalesce($5, description),
+  active = coalesce($6::boolean, active), threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
+WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
+
+/** Also ends its deliveries: an endpoint of the same URL gets none of them. */
+export const DELETE = `
+UPDATE webhook_endpoints SET deleted_at = now(), active = false, secret = '', previous_secret = NULL WHERE ${IS_OWN}`
+
+export const ROTATE = `
+UPDATE webhook_endpoints SET previous_secret = secret, secret = $3, secret_rotated_at = now() WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
+
+const DELIVERY = `delivery.id, event.message_id AS "messageId", event.type, delivery.subject, delivery.state, delivery.attempts,
+  CASE delivery.state WHEN 'pending' THEN delivery.next_attempt_at END AS "nextAttemptAt", event.created_at AS "createdAt",
+  CASE delivery.state WHEN 'delivered' THEN delivery.ended_at END AS "deliveredAt", delivery.last_status AS "lastStatus",
+  delivery.last_error AS "lastError"`
+const OF_OWN = `delivery.endpoint_id = (SELECT id FROM webhook_endpoints WHERE ${IS_OWN})`
+
+/** $3 only below this id, or null, $4 state, or null, $5 limit. Newest first. */
+export const DELIVERIES = `
+SELECT ${DELIVERY} FROM webhook_deliveries AS delivery JOIN webhook_events AS event ON event.id = delivery.event_id
+WHERE ${OF_OWN} AND ($3::bigint IS NULL OR delivery.id < $3) AND ($4::text IS NULL OR delivery.state = $4)
+ORDER BY delivery.id DESC LIMIT $5`
+
+/** $3 id. */
+export const DETAIL = `
+SELECT ${DELIVERY}, json_build_object('type', event.type, 'timestamp', iso_time(event.created_at), 'data', event.data) AS payload,
+  coalesce((
+    SELECT json_agg(json_build_object('at', iso_time(at), 'durationMs', duration_ms, 'status', status, 'error', error))
+    FROM (SELECT * FROM webhook_attempts WHERE delivery_id = delivery.id ORDER BY id DESC LIMIT 100) AS newest), '[]') AS log
+FROM webhook_deliveries AS delivery JOIN webhook_events AS event ON event.id = delivery.event_id
+WHERE ${OF_OWN} AND delivery.id = $3`
+
+const PENDING_AGAIN = `state = 'pending', started_at = now(), ended_at = NULL,
+  next_attempt_at = CASE WHEN leased_until > now() THEN next_attempt_at ELSE now() END`
+
+/** $3 id. A pending delivery is due now. */
+export const REPLAY = `
+WITH delivery AS (
+  UPDATE webhook_deliveries AS delivery SET ${PENDING_AGAIN} WHERE ${OF_OWN} AND id = $3 RETURNING *
+)
+SELECT ${DELIVERY} FROM delivery JOIN webhook_events AS event ON event.id = delivery.event_id`
+
+/** $3 and $4 the range of the events, $5 state, or null for any that has ended. Oldest first. */
+export const REPLAY_RANGE = `
+WITH chosen AS MATERIALIZED (
+  SELECT delivery.id, event.created_at FROM webhook_deliveries AS delivery JOIN webhook_events AS event ON event.id = delivery.event_id
+  WHERE ${OF_OWN} AND event.created_at >= $3 AND event.created_at < $4
+    AND CASE WHEN $5::text IS NULL THEN delivery.state <> 'pending' ELSE delivery.state = $5 END
+  ORDER BY delivery.id LIMIT ${MAX_REPLAYED} FOR UPDATE OF delivery
+), replayed AS (
+  UPDATE webhook_deliveries SET ${PENDING_AGAIN} WHERE id IN (SELECT id FROM chosen)
+)
+SELECT count(*)::int AS replayed, max(created_at) AS until FROM chosen`
+
+/** $1 id, $2 owner, $3 message id. */
+export const TEST = `
+WITH endpoint AS (
+  SELECT id FROM webhook_endpoints WHERE ${IS_OWN}
+), event AS (
+  INSERT INTO webhook_events (message_id, type, subject, data)
+  SELECT $3, 'webhook.test', $3, json_build_object('endpoint', id) FROM endpoint RETURNING *
+), delivery AS (
+  INSERT INTO webhook_deliveries (event_id, endpoint_id, subject) SELECT event.id, endpoint.id, event.subject FROM event, endpoint
+  RETURNING *
+)
+SELECT ${DELIVERY} FROM delivery, event`

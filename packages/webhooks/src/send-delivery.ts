@@ -1,0 +1,63 @@
+import { AddressNotAllowed, guardedRequest, RequestTimeout, type Resolve } from '@tollgate/service'
+import { type AttemptResult, type ClaimedDelivery } from './delivery-store'
+import { signedHeaders } from './signed-headers'
+
+const ATTEMPT_TIMEOUT_MS = 10_000
+const MAX_RESPONSE_BYTES = 16_384
+const MAX_ERROR_LENGTH = 200
+
+export type SendOptions = {
+  isProduction: boolean
+  signal: AbortSignal
+  now: () => Date
+  resolve?: Resolve
+}
+
+/** Rejects only if `signal` is aborted. */
+export async function sendDelivery(
+  delivery: ClaimedDelivery,
+  { now, signal, ...options }: SendOptions,
+): Promise<AttemptResult> {
+  const body = bodyOf(delivery)
+  const signed = signedHeaders({ id: delivery.messageId, at: now(), body }, delivery.secrets)
+  try {
+    const { status } = await guardedRequest(new URL(delivery.url), {
+      ...options,
+      signal,
+      timeoutMs: ATTEMPT_TIMEOUT_MS,
+      maxBytes: MAX_RESPONSE_BYTES,
+      headers: {
+        ...signed,
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        'user-agent': 'tollgate',
+      },
+      body,
+    })
+    return { status, error: problemOf(status) }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { status: null, error: reasonOf(error).slice(0, MAX_ERROR_LENGTH) }
+  }
+}
+
+/** The same bytes in every attempt. */
+const bodyOf = ({ type, createdAt, data }: Pick<ClaimedDelivery, 'type' | 'createdAt' | 'data'>) =>
+  `{"type":${JSON.stringify(type)},"timestamp":${JSON.stringify(createdAt.toISOString())},"data":${data}}`
+
+function problemOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  return status >= 300 && status < 400
+    ? `status ${status}: redirects are not followed`
+    : `status ${status} is not 2xx`
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AddressNotAllowed)
+    return 'the host has an address that is not allowed: only public addresses, by https'
+  if (error instanceof RequestTimeout) return `no answer within ${ATTEMPT_TIMEOUT_MS / 1000} s`
+  if (!(error instanceof Error)) return 'the request failed'
+  return 'code' in error && typeof error.code === 'string'
+    ? `${error.message} (${error.code})`
+    : error.message
+}

@@ -1,9 +1,17 @@
-import { IconCash } from '@tabler/icons-react'
-import { Frame } from '../shell/frame'
-import { Page } from '../ui/page'
+import './merchant.css'
+import { lazy, Suspense } from 'react'
+import { useLocation } from 'wouter'
+import { Loading } from '../ui/loading'
+import { MerchantView } from './merchant-view'
 
-export const View = () => (
-  <Frame title="Payments" items={[{ path: '/', label: 'Overview', icon: IconCash }]}>
-    <Page title="Overview">…</Page>
-  </Frame>
-)
+const OperatorView = lazy(async () => ({ default: (await import('../operator/view')).OperatorView }))
+
+export function View() {
+  const [location] = useLocation()
+  if (location !== '/operator' && !location.startsWith('/operator/')) return <MerchantView />
+  return (
+    <Suspense fallback={<Loading />}>
+      <OperatorView />
+    </Suspense>
+  )
+}

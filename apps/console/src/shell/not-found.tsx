@@ -7,7 +7,7 @@ export const NotFound = () => (
   <Page title={shared.notFound.title}>
     <Text>
       {shared.notFound.text}{' '}
-      <Anchor component={Link} href="/">
+      <Anchor component={Link} href="/" underline="always">
         {shared.notFound.home}
       </Anchor>
     </Text>

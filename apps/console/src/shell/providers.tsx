@@ -3,9 +3,9 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode } from 'react'
 import { Router } from 'wouter'
-import { useHashLocation } from 'wouter/use-hash-location'
 import { createQueries } from '../api/queries'
 import { ErrorBoundary } from './error-boundary'
+import { useFragmentLocation } from './fragment-location'
 import { resolveVariables, theme } from './theme'
 
 const queries = createQueries()
@@ -27,7 +27,7 @@ export function Providers({ children }: { children: ReactNode }) {
     >
       <ErrorBoundary>
         <QueryClientProvider client={queries}>
-          <Router hook={useHashLocation}>{children}</Router>
+          <Router hook={useFragmentLocation}>{children}</Router>
         </QueryClientProvider>
       </ErrorBoundary>
       <Notifications position="bottom-right" limit={3} />

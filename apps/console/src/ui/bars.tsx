@@ -29,8 +29,9 @@ export default function Bars({ label, bars, series, format = readableNumber }: P
           withLegend={series.length > 1}
           valueFormatter={format}
           tickLine="none"
-          gridAxis="y"
+          gridAxis="x"
           barProps={{ isAnimationActive: false }}
+          barChartProps={{ accessibilityLayer: false }}
           tabIndex={-1}
         />
       </div>

@@ -3,16 +3,22 @@ import { IconDownload } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { sendRequest } from '../api/api'
 import { shared } from '../texts'
+import { readCsvPages } from './csv-pages'
 import { Failure } from './failure'
 
-type Props = { path: string; fileName: string; headers?: Record<string, string> }
+type Props = {
+  path: string
+  fileName: string
+  headers?: Record<string, string>
+  send?: typeof sendRequest
+}
 
-/** Downloads what `path` answers as CSV. A link could not send the headers. */
-export function CsvButton({ path, fileName, headers = {} }: Props) {
+/** Downloads what `path` answers as CSV, all of its pages. A link could not send the headers. */
+export function CsvButton({ path, fileName, headers = {}, send = sendRequest }: Props) {
   const download = useMutation({
     async mutationFn() {
-      const response = await sendRequest('GET', path, { headers: { ...headers, accept: 'text/csv' } })
-      saveAs(await response.blob(), fileName)
+      const get = (page: string) => send('GET', page, { headers: { ...headers, accept: 'text/csv' } })
+      saveAs(new Blob(await readCsvPages(path, get), { type: 'text/csv' }), fileName)
     },
   })
   return (

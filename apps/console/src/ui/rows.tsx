@@ -1,6 +1,6 @@
 import { Button, Center, Text } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { memo, type ReactNode, useEffect, useRef } from 'react'
 import { shared } from '../texts'
 import { readableNumber } from './format'
 
@@ -44,7 +44,7 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
   useEffect(() => {
     if (isNearEnd) more()
   }, [isNearEnd, more])
-  const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
+  const tracks = columns.map(({ width }) => width).join(' ')
 
   return (
     <div>
@@ -58,7 +58,7 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
         style={{ maxHeight: MAX_PIXELS }}
       >
         <div role="rowgroup" className="rows-head">
-          <div role="row" aria-rowindex={1} style={grid}>
+          <div role="row" aria-rowindex={1} style={{ gridTemplateColumns: tracks }}>
             {columns.map(({ title, isRight }) => (
               <div key={title} role="columnheader" className={isRight === true ? 'right' : undefined}>
                 {title}
@@ -75,18 +75,14 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
             const row = rows[index]
             if (row === undefined) return null
             return (
-              <div
+              <TableRow
                 key={keyOf(row)}
-                role="row"
-                aria-rowindex={index + 2}
-                style={{ ...grid, position: 'absolute', top: start, height: ROW_PIXELS, width: '100%' }}
-              >
-                {columns.map(({ title, isRight, cell }) => (
-                  <div key={title} role="cell" className={isRight === true ? 'right' : undefined}>
-                    {cell(row)}
-                  </div>
-                ))}
-              </div>
+                row={row}
+                columns={columns}
+                index={index}
+                top={start}
+                tracks={tracks}
+              />
             )
           })}
         </div>
@@ -105,3 +101,27 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
     </div>
   )
 }
+
+type RowProps<Row> = { row: Row; columns: readonly Column<Row>[]; index: number; top: number; tracks: string }
+
+function PlainRow<Row>({ row, columns, index, top, tracks }: RowProps<Row>) {
+  const style = {
+    gridTemplateColumns: tracks,
+    position: 'absolute',
+    top,
+    height: ROW_PIXELS,
+    width: '100%',
+  } as const
+  return (
+    <div role="row" aria-rowindex={index + 2} style={style}>
+      {columns.map(({ title, isRight, cell }) => (
+        <div key={title} role="cell" className={isRight === true ? 'right' : undefined}>
+          {cell(row)}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** Scrolling renders only the rows that come into sight. */
+const TableRow = memo(PlainRow) as typeof PlainRow

@@ -1,0 +1,54 @@
+import { Anchor, Group } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { merchant } from '../../texts'
+import { Page } from '../../ui/page'
+import { SecretOnce } from '../../ui/secret-once'
+import { Section } from '../../ui/section'
+import { CreateKeyForm, type CreatedKey } from './create-key-form'
+import { KEYS } from './use-client-keys'
+
+const texts = merchant.keys
+
+export function CreateKey() {
+  const [created, setCreated] = useState<CreatedKey>()
+  const [, navigate] = useLocation()
+  const queries = useQueryClient()
+  function show(key: CreatedKey) {
+    setCreated(key)
+    void queries.invalidateQueries({ queryKey: KEYS })
+  }
+  return (
+    <Page
+      title={texts.createTitle}
+      text={
+        <Anchor component={Link} href="/keys" size="sm">
+          {texts.toList}
+        </Anchor>
+      }
+    >
+      {created === undefined ? (
+        <Section title={texts.form.title}>
+          <CreateKeyForm onCreated={show} />
+        </Section>
+      ) : (
+        <>
+          <SecretOnce
+            title={texts.created(created.title)}
+            secrets={[
+              ['CLIENT_ID', created.clientId],
+              ['CLIENT_TOKEN', created.token],
+            ]}
+            onDone={() => navigate('/keys')}
+          />
+          <Group>
+            <Anchor component={Link} href="/snippets">
+              {texts.toSnippets}
+            </Anchor>
+          </Group>
+        </>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,26 @@
+import { type ClientKey } from '@tollgate/protocol'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { withQuery } from '../../api/api'
+import { get } from '../api'
+import { nextOffset } from '../next-offset'
+
+const PAGE = 100
+
+export const KEYS = ['keys']
+
+export const useClientKeys = () =>
+  useInfiniteQuery({
+    queryKey: KEYS,
+    queryFn: ({ pageParam, signal }) =>
+      get<ClientKey[]>(withQuery('/clients', { offset: pageParam, limit: PAGE }), signal),
+    initialPageParam: 0,
+    getNextPageParam: nextOffset(PAGE),
+    staleTime: 30_000,
+  })
+
+/** By client id, of the newest keys. */
+export function useKeyTitles(): ReadonlyMap<string, string> {
+  const { data } = useClientKeys()
+  return useMemo(() => new Map(data?.pages.flat().map(({ clientId, title }) => [clientId, title])), [data])
+}

@@ -1,0 +1,40 @@
+import { Route, Switch } from 'wouter'
+import { NotFound } from '../shell/not-found'
+import { Account } from './account/account'
+import { ClientKeys } from './keys/client-keys'
+import { CreateKey } from './keys/create-key'
+import { Overview } from './overview/overview'
+import { EditResource } from './resources/edit-resource'
+import { NewResource } from './resources/new-resource'
+import { Resources } from './resources/resources'
+import { SettlementPage } from './settlements/settlement-page'
+import { Settlements } from './settlements/settlements'
+import { Snippets } from './snippets/snippets'
+import { DeliveryPage } from './webhooks/delivery-page'
+import { EditWebhook } from './webhooks/edit-webhook'
+import { NewWebhook } from './webhooks/new-webhook'
+import { WebhookPage } from './webhooks/webhook-page'
+import { Webhooks } from './webhooks/webhooks'
+
+export const Routes = () => (
+  <Switch>
+    <Route path="/" component={Overview} />
+    <Route path="/settlements" component={Settlements} />
+    <Route path="/settlements/:id">{({ id }) => <SettlementPage id={id} />}</Route>
+    <Route path="/keys" component={ClientKeys} />
+    <Route path="/keys/new" component={CreateKey} />
+    <Route path="/snippets" component={Snippets} />
+    <Route path="/webhooks" component={Webhooks} />
+    <Route path="/webhooks/new" component={NewWebhook} />
+    <Route path="/webhooks/:id">{({ id }) => <WebhookPage id={id} />}</Route>
+    <Route path="/webhooks/:id/edit">{({ id }) => <EditWebhook id={id} />}</Route>
+    <Route path="/webhooks/:id/deliveries/:deliveryId">
+      {({ id, deliveryId }) => <DeliveryPage webhookId={id} id={deliveryId} />}
+    </Route>
+    <Route path="/resources" component={Resources} />
+    <Route path="/resources/new" component={NewResource} />
+    <Route path="/resources/:id">{({ id }) => <EditResource id={Number(id)} />}</Route>
+    <Route path="/account" component={Account} />
+    <Route component={NotFound} />
+  </Switch>
+)

@@ -1,0 +1,32 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { withQuery } from '../../api/api'
+import { get } from '../api'
+import { longList } from '../long-list'
+import { type Filters } from './filters'
+import { type Settlement, type SettlementDetails } from './settlement'
+
+const PAGE = 200
+const PENDING_INTERVAL_MS = 3_000
+
+type SettlementPage = { settlements: Settlement[]; next: string | null }
+
+export const SETTLEMENTS = ['settlements']
+
+export const useSettlements = (filters: Filters) =>
+  useInfiniteQuery({
+    queryKey: [...SETTLEMENTS, filters],
+    queryFn: ({ pageParam, signal }) =>
+      get<SettlementPage>(withQuery('/settlements', { ...filters, limit: PAGE, cursor: pageParam }), signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    select: ({ pages, pageParams }) => ({ pages: pages.map(({ settlements }) => settlements), pageParams }),
+    ...longList,
+  })
+
+/** Read again and again while it is pending. */
+export const useSettlement = (id: string) =>
+  useQuery({
+    queryKey: ['settlement', id],
+    queryFn: ({ signal }) => get<SettlementDetails>(`/settlements/${encodeURIComponent(id)}`, signal),
+    refetchInterval: ({ state }) => (state.data?.state === 'pending' ? PENDING_INTERVAL_MS : false),
+  })

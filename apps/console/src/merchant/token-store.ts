@@ -1,0 +1,56 @@
+const KEY = 'tollgate-merchant-refresh-token'
+
+export type TokenStore = ReturnType<typeof createTokenStore>
+
+type Place = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+
+/** The refresh token, in `lasting` storage if the reader wants to stay signed in, else in that of the tab. */
+export function createTokenStore(tab: Place, lasting: Place) {
+  let token = lasting.getItem(KEY) ?? tab.getItem(KEY) ?? undefined
+  let isKept = lasting.getItem(KEY) !== null
+
+  function clear() {
+    token = undefined
+    tab.removeItem(KEY)
+    lasting.removeItem(KEY)
+  }
+
+  return {
+    read: () => token,
+    isKept: () => isKept,
+    write(next: string, keep: boolean) {
+      clear()
+      token = next
+      isKept = keep
+      ;(keep ? lasting : tab).setItem(KEY, next)
+    },
+    clear,
+    isKey: (key: string | null) => key === KEY,
+  }
+}
+
+/** Of a browser that blocks storage: the session ends with the page. */
+function inMemory(): Place {
+  const values = new Map<string, string>()
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+  }
+}
+
+function allowed(storage: () => Storage): Place {
+  try {
+    const place = storage()
+    place.getItem(KEY)
+    return place
+  } catch {
+    return inMemory()
+  }
+}
+
+export const browserTokenStore = () =>
+  createTokenStore(
+    allowed(() => window.sessionStorage),
+    allowed(() => window.localStorage),
+  )

@@ -1,0 +1,55 @@
+import { Anchor } from '@mantine/core'
+import { Link, useLocation } from 'wouter'
+import { merchant } from '../../texts'
+import { Empty } from '../../ui/empty'
+import { Loaded } from '../../ui/loaded'
+import { Page } from '../../ui/page'
+import { Section } from '../../ui/section'
+import { ask } from '../api'
+import { useReread, useWebhook } from './use-webhooks'
+import { WebhookForm, type WebhookValues } from './webhook-form'
+
+const texts = merchant.webhooks
+
+export function EditWebhook({ id }: { id: string }) {
+  const found = useWebhook(id)
+  const reread = useReread()
+  const [, navigate] = useLocation()
+  async function save({ url, events, description, active }: WebhookValues) {
+    await ask('PUT', `/webhooks/${id}`, { body: { url, events, description, active } })
+    await reread.webhooks()
+    navigate(`/webhooks/${id}`)
+  }
+  return (
+    <Page
+      title={texts.editTitle}
+      text={
+        <Anchor component={Link} href={`/webhooks/${id}`} size="sm">
+          {texts.toWebhook}
+        </Anchor>
+      }
+    >
+      <Section title={texts.form.title}>
+        <Loaded query={found}>
+          {({ webhook }) =>
+            webhook === undefined ? (
+              <Empty title={texts.absent} />
+            ) : (
+              <WebhookForm
+                initial={{
+                  url: webhook.url,
+                  description: webhook.description,
+                  events: webhook.events,
+                  active: webhook.active,
+                }}
+                hasActive
+                action={texts.save}
+                save={save}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+    </Page>
+  )
+}

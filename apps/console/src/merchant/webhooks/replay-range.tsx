@@ -1,0 +1,69 @@
+import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import { merchant } from '../../texts'
+import { Failure } from '../../ui/failure'
+import { exactTime, readableNumber } from '../../ui/format'
+import { ask } from '../api'
+import { toReplayRequest } from './replay-request'
+import { useReread } from './use-webhooks'
+
+const texts = merchant.webhooks.range
+
+type Replayed = { replayed: number; until: string | null }
+
+export function ReplayRange({ webhookId }: { webhookId: string }) {
+  const reread = useReread()
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { from: '', to: '', state: 'failed' },
+    validate: { from: (from: string) => (from === '' ? texts.fromMissing : null) },
+  })
+  const replay = useMutation({
+    mutationFn: (values: typeof form.values) =>
+      ask<Replayed>('POST', `/webhooks/${webhookId}/replay`, { body: toReplayRequest(values) }),
+    onSuccess: () => reread.deliveries(),
+  })
+  return (
+    <form onSubmit={form.onSubmit((values) => replay.mutate(values))}>
+      <Stack gap="sm">
+        <Text size="sm">{texts.text}</Text>
+        <Group gap="sm" align="flex-end">
+          <TextInput
+            label={texts.from}
+            type="datetime-local"
+            required
+            key={form.key('from')}
+            {...form.getInputProps('from')}
+          />
+          <TextInput
+            label={texts.to}
+            type="datetime-local"
+            key={form.key('to')}
+            {...form.getInputProps('to')}
+          />
+          <Select
+            label={texts.which}
+            data={[
+              { value: 'failed', label: texts.failed },
+              { value: 'delivered', label: texts.delivered },
+              { value: 'ended', label: texts.ended },
+            ]}
+            allowDeselect={false}
+            key={form.key('state')}
+            {...form.getInputProps('state')}
+          />
+          <Button type="submit" variant="default" loading={replay.isPending}>
+            {texts.action}
+          </Button>
+        </Group>
+        {replay.isError && <Failure error={replay.error} />}
+        {replay.data && (
+          <Alert color="green" role="status" title={texts.done(readableNumber(replay.data.replayed))}>
+            {replay.data.until !== null && texts.until(exactTime(new Date(replay.data.until)))}
+          </Alert>
+        )}
+      </Stack>
+    </form>
+  )
+}

@@ -91,7 +91,7 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
-  test('a wallet without money is told why, and charged nothing', async () => {
+  test('a wallet without money sees why, and pays nothing', async () => {
     wallet = Wallet.createRandom()
     const page = await open('plans')
     await connect(page)

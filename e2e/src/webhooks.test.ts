@@ -26,7 +26,7 @@ async function send(url: string, headers: Record<string, string>, body?: object)
     headers: { 'content-type': 'application/json', ...headers },
     ...(body ? { body: JSON.stringify(body) } : {}),
   })
-  return { status: answer.status, body: (await answer.json()) as unknown }
+  return { status: answer.status, body: await answer.json() }
 }
 
 /** A receiver that holds the first request of each message, while `isHolding`, so that a kill interrupts its delivery. */

@@ -25,13 +25,13 @@ test('every call is counted once, by two replicas at once, while calls are made,
   const other = openGatewayDatabase({ url })
   closeLater(() => other.close())
   const wallets = await Promise.all(times(3, () => spender(10_000)))
-  let isRunning = true
+  const load = { isRunning: true }
   const counting = [pool, other.pool].map(async (replica) => {
-    while (isRunning) await count(replica, { limit: 7, pauseMs: 0 })
+    while (load.isRunning) await count(replica, { limit: 7, pauseMs: 0 })
   })
   const comparing = (async () => {
     let compared = 0
-    for (; isRunning; compared++)
+    for (; load.isRunning; compared++)
       await inSnapshot(pool, async (snapshot) => {
         for (const { wallet } of wallets)
           expect(await reportOf(snapshot, wallet)).toEqual(await sumsOf(snapshot, wallet))
@@ -47,7 +47,7 @@ test('every call is counted once, by two replicas at once, while calls are made,
     if (index % 5 === 0) await ledgers[1].finish({ ...endingOf(id), statusCode: 502 })
   }
   for (let round = 0; round < 12; round++) await Promise.all(times(30, (index) => call(round + index)))
-  isRunning = false
+  load.isRunning = false
   await Promise.all(counting)
   expect(await comparing).toBeGreaterThan(0)
 
@@ -148,7 +148,7 @@ describe('a call that is taken back', () => {
     await ledgers[0].finish(endingOf(id))
     // As another replica that has read the call as done and commits its totals later.
     const counting = await pool.connect()
-    const begin = counting.query.bind(counting) as typeof counting.query
+    const begin = (text: string, values: unknown[] = []) => counting.query(text, values)
     await begin('BEGIN')
     await begin('SELECT FROM usage_totals_progress FOR UPDATE')
     const taking = takeBack(id)

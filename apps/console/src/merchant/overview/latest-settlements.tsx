@@ -1,3 +1,4 @@
+import { type Settlement } from '@tollgate/protocol'
 import { Anchor, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -7,7 +8,6 @@ import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
 import { TimedLink } from '../../ui/timed-link'
 import { get } from '../api'
-import { type Settlement } from '../settlements/settlement'
 import { StateBadge } from '../settlements/state-badge'
 
 const texts = merchant.overview.latest

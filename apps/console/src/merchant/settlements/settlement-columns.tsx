@@ -1,3 +1,4 @@
+import { type Settlement } from '@tollgate/protocol'
 import { Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
@@ -5,7 +6,6 @@ import { Identifier } from '../../ui/identifier'
 import { type Column } from '../../ui/rows'
 import { TimedLink } from '../../ui/timed-link'
 import { reasonText } from './reason'
-import { type Settlement } from './settlement'
 import { StateBadge } from './state-badge'
 
 const { columns } = merchant.settlements

@@ -1,3 +1,4 @@
+import { type SettlementDetails } from '@tollgate/protocol'
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { merchant } from '../../texts'
@@ -9,7 +10,6 @@ import { Time } from '../../ui/time'
 import { useKeyTitles } from '../keys/use-client-keys'
 import { writeFilters } from './filters'
 import { NetworkFee } from './network-fee'
-import { type SettlementDetails } from './settlement'
 
 const { names } = merchant.settlement
 

@@ -1,3 +1,4 @@
+import { type SettlementDetails } from '@tollgate/protocol'
 import { Text, Timeline } from '@mantine/core'
 import {
   IconAlertTriangle,
@@ -13,7 +14,6 @@ import { type ComponentType } from 'react'
 import { merchant } from '../../texts'
 import { exactTime } from '../../ui/format'
 import { Time } from '../../ui/time'
-import { type SettlementDetails } from './settlement'
 
 type Look = { icon: ComponentType<{ size?: number }>; color?: string }
 

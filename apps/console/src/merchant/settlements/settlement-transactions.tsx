@@ -1,3 +1,4 @@
+import { type SettlementTransaction } from '@tollgate/protocol'
 import { Table, Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { transactionUrl } from '../../ui/explorer'
@@ -6,7 +7,6 @@ import { Identifier } from '../../ui/identifier'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { WideTable } from '../../ui/wide-table'
-import { type SettlementTransaction } from './settlement'
 
 const texts = merchant.settlement.transactions
 

@@ -1,14 +1,12 @@
+import { type SettlementDetails, type SettlementPage } from '@tollgate/protocol'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
 import { longList } from '../long-list'
 import { type Filters } from './filters'
-import { type Settlement, type SettlementDetails } from './settlement'
 
 const PAGE = 200
 const PENDING_INTERVAL_MS = 3_000
-
-type SettlementPage = { settlements: Settlement[]; next: string | null }
 
 export const SETTLEMENTS = ['settlements']
 
@@ -16,7 +14,10 @@ export const useSettlements = (filters: Filters) =>
   useInfiniteQuery({
     queryKey: [...SETTLEMENTS, filters],
     queryFn: ({ pageParam, signal }) =>
-      get<SettlementPage>(withQuery('/settlements', { ...filters, limit: PAGE, cursor: pageParam }), signal),
+      get<SettlementPage['data']>(
+        withQuery('/settlements', { ...filters, limit: PAGE, cursor: pageParam }),
+        signal,
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages, pageParams }) => ({ pages: pages.map(({ settlements }) => settlements), pageParams }),

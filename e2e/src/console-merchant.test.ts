@@ -1,0 +1,251 @@
+import { describeInBrowser } from '@tollgate/browser-testing'
+import { closeAll, startWebhookReceiver } from '@tollgate/testing'
+import { Wallet } from 'ethers'
+import { type Page } from 'playwright-core'
+import { type ClientKey } from './testing/client-keys'
+import {
+  accessibilityProblems,
+  LARGE,
+  openConsole,
+  overflowOf,
+  SMALL,
+  type OpenConsole,
+} from './testing/console-page'
+import { settleRequest } from './testing/paying'
+import { startWorld, walletAt, type World } from './testing/world'
+
+const PASSWORD = 'correct horse battery staple'
+const OTHER_PASSWORD = 'another horse and its staple'
+
+describeInBrowser('the console of a merchant', () => {
+  let world: World
+  let browser: OpenConsole
+  beforeAll(async () => {
+    world = await startWorld()
+    browser = await openConsole()
+  }, 120_000)
+  afterAll(async () => {
+    expect(browser.errors()).toEqual([])
+    await browser.close()
+    await closeAll()
+    await world.stop()
+  }, 30_000)
+
+  const open = (path = '') => browser.openPage(`${world.facilitator.url}/console/#/${path}`)
+  let accounts = 0
+  const newEmail = () => `console-${++accounts}@example.com`
+
+  /** A page of a new account, signed in. */
+  async function signUp(email = newEmail()): Promise<Page> {
+    const page = await open('sign-up')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('New password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('heading', { name: 'Your first payment' }).waitFor()
+    return page
+  }
+
+  const goTo = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click()
+
+  async function createKey(page: Page, name: string): Promise<ClientKey> {
+    await goTo(page, 'Client keys')
+    await page.getByRole('link', { name: 'Create a key' }).first().click()
+    await page.getByLabel('Name').fill(name)
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const secrets = page.getByRole('status').locator('code')
+    await secrets.first().waitFor()
+    const [clientId = '', token = ''] = await secrets.allTextContents()
+    return { clientId, token }
+  }
+
+  async function settle({ clientId, token }: ClientKey, amount: bigint): Promise<{ transaction: string }> {
+    const request = await settleRequest(walletAt(5), Wallet.createRandom().address, amount)
+    const answer = await fetch(`${world.facilitator.apiUrl}/settle`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'X-Client-ID': clientId, 'X-Client-Token': token },
+      body: JSON.stringify(request),
+    })
+    return (await answer.json()) as { transaction: string }
+  }
+
+  test('signs up, creates a key that is shown once, and sees the payment that it settles', async () => {
+    const page = await signUp()
+    const key = await createKey(page, 'Weather shop')
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('table').getByText('Weather shop').waitFor()
+    expect(await page.getByText(key.token).count()).toBe(0)
+
+    const { transaction } = await settle(key, 12_345n)
+    await goTo(page, 'Settlements')
+    await page.getByRole('searchbox', { name: 'Search' }).fill(transaction)
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('table').getByText('0.012345 USDC').waitFor()
+    expect(page.url()).toContain(`#/settlements?transaction=${transaction}`)
+    await page
+      .getByRole('table')
+      .getByRole('link', { name: /^Settlement/ })
+      .click()
+    for (const event of ['Claimed', 'Signed', 'Broadcast', 'Settled', 'Reported'])
+      await page.getByRole('listitem').getByText(event, { exact: true }).waitFor()
+    await page.getByText('https://shop.example/report').waitFor()
+
+    await goTo(page, 'Overview')
+    await page.getByRole('heading', { name: 'Income by day in USDC' }).waitFor()
+    expect(await page.getByRole('heading', { name: 'Your first payment' }).count()).toBe(0)
+    await page.close()
+  })
+
+  test('a session that is ended elsewhere asks for the password, and loses no input', async () => {
+    const email = newEmail()
+    const page = await signUp(email)
+    await goTo(page, 'Client keys')
+    await page.getByRole('link', { name: 'Create a key' }).first().click()
+    await page.getByLabel('Name').fill('kept')
+
+    const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const body = JSON.stringify({ email, password: PASSWORD })
+    const answer = await fetch(`${world.facilitator.apiUrl}/login`, { ...login, body })
+    const { data } = (await answer.json()) as { data: { access_token: string } }
+    const authorization = `Bearer ${data.access_token}`
+    await fetch(`${world.facilitator.apiUrl}/sessions`, { method: 'DELETE', headers: { authorization } })
+
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Your session has ended').waitFor()
+    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('The key “kept” is created').waitFor()
+    await page.close()
+  })
+
+  test('changes the password, signs out, and in again', async () => {
+    const email = newEmail()
+    const page = await signUp(email)
+    await goTo(page, 'Account')
+    await page.getByRole('cell', { name: 'this one' }).waitFor()
+    await page.getByLabel('Current password').fill('a guess')
+    await page.getByLabel('New password').fill(OTHER_PASSWORD)
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByRole('alert').getByText('The current password is wrong').waitFor()
+    await page.getByLabel('Current password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByText('The password is changed').waitFor()
+
+    await page.getByRole('button', { name: `Account of ${email}` }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain(
+      'token',
+    )
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(OTHER_PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    // The address is kept.
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.close()
+  })
+
+  test('sends a test to a webhook, and the same delivery again', async () => {
+    const receiver = await startWebhookReceiver()
+    const page = await signUp()
+    await goTo(page, 'Webhooks')
+    await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
+    await page.getByLabel('URL').fill(receiver.url)
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    await page.getByText(/whsec_/).waitFor()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByText('delivered', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await receiver.until(2)
+    await page.getByRole('row').nth(2).waitFor()
+    await page.close()
+  })
+
+  test('registers a resource, and finds it listed', async () => {
+    const page = await signUp()
+    await goTo(page, 'Resources')
+    await page.getByRole('link', { name: 'Register a resource' }).first().click()
+    await page.getByLabel('Resource').fill('https://shop.example/maps')
+    await page.getByLabel('Price').fill('0.25')
+    await page.getByLabel('Recipient').fill(Wallet.createRandom().address)
+    await page.getByRole('button', { name: 'Register a resource' }).click()
+    await page.getByRole('table').getByText('0.25 USDC').waitFor()
+    await page.getByRole('link', { name: 'https://shop.example/maps' }).click()
+    await page.getByRole('heading', { name: 'Proof of ownership' }).waitFor()
+    await page.getByLabel('Price').fill('0.5')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The resource is saved').waitFor()
+    await page.close()
+  })
+
+  test('deletes the account, which cannot sign in again', async () => {
+    const email = newEmail()
+    const page = await signUp(email)
+    await goTo(page, 'Account')
+    await page.getByRole('button', { name: 'Delete the account…' }).click()
+    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Wrong email or password').waitFor()
+    await page.close()
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'breaks no rule of accessibility, and fits 360 pixels, %s',
+    async (scheme) => {
+      const found: Record<string, unknown> = {}
+      const check = async (page: Page, name: string) => {
+        for (const size of [LARGE, SMALL]) {
+          await page.setViewportSize(size)
+          const problems = await accessibilityProblems(page)
+          const overflow = await overflowOf(page)
+          if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
+        }
+        await page.setViewportSize(LARGE)
+      }
+      for (const name of ['', 'sign-up', 'reset']) {
+        const outside = await open(name)
+        await outside.emulateMedia({ colorScheme: scheme })
+        await outside.getByRole('textbox').first().waitFor()
+        await check(outside, `/${name}`)
+        await outside.close()
+      }
+      const page = await signUp()
+      await page.emulateMedia({ colorScheme: scheme })
+      const key = await createKey(page, 'Shop')
+      await check(page, 'secret')
+      await settle(key, 10_000n)
+      await page.getByRole('button', { name: 'I have stored it' }).click()
+      await page.getByRole('table').waitFor()
+      await check(page, 'keys')
+      await goTo(page, 'Settlements')
+      await page.getByRole('table').getByText('settled').waitFor()
+      await check(page, 'settlements')
+      await page
+        .getByRole('table')
+        .getByRole('link', { name: /^Settlement/ })
+        .click()
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+      await check(page, 'settlement')
+      const headings = {
+        Overview: 'Income by day in USDC',
+        'Get paid': '1. Install',
+        Webhooks: 'Webhooks',
+        Resources: 'Resources',
+        Account: 'Sessions',
+      }
+      for (const [name, heading] of Object.entries(headings)) {
+        await goTo(page, name)
+        await page.getByRole('heading', { name: heading }).waitFor()
+        await page.waitForLoadState('networkidle')
+        await check(page, name)
+      }
+      expect(found).toEqual({})
+      await page.close()
+    },
+  )
+})

@@ -20,7 +20,11 @@ afterAll(async () => {
 
 type Event = { type: string; data: { id: string; transaction: string } }
 
-async function send(url: string, headers: Record<string, string>, body?: object) {
+async function send(
+  url: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<{ status: number; body: unknown }> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -60,8 +60,8 @@ test('a purchase is sent as settled and as bought, in this order, to a wallet of
     ({ text, headers }) => new Webhook(secret).verify(text, headers as Record<string, string>) as Event,
   )
   expect(events.map(({ type }) => type)).toEqual(['payment.settled', 'credits.bought'])
-  const payments = await gateway.api.get(`/payments/${wallet.address}`).expect(200)
-  const [record] = (payments.body as { data: object[] }).data
+  const page = await gateway.api.get(`/payments/${wallet.address}`).expect(200)
+  const [record] = (page.body as { data: object[] }).data
   expect(events[1]?.data).toEqual(record)
   expect(events[0]?.data).toEqual({ ...record, status: 'settled' })
 })

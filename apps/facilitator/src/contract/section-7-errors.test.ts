@@ -201,7 +201,7 @@ describe('7. UNAUTHORIZED | 401', () => {
         ...[method, url, 401, 'UNAUTHORIZED', scheme],
       ])
     }
-    expect(guarded.length).toBe(58)
+    expect(guarded.length).toBe(72)
   })
 
   test('invalid credentials | those of another mechanism, and malformed ones', async () => {

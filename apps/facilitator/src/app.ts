@@ -31,6 +31,8 @@ import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
 import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
+import { type createSettlementHandlers } from './settlements/handlers'
+import { createMerchantGuard } from './settlements/merchant-guard'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 
@@ -61,6 +63,7 @@ export type AppDependencies = {
   deniedAddresses: ReturnType<typeof createDeniedAddressHandlers>
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
+  settlements: ReturnType<typeof createSettlementHandlers>
   reference: ReturnType<typeof createFacilitatorReference>
   now: () => Date
 }
@@ -69,7 +72,7 @@ export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses } = dependencies
+  const { invitations, recipients, deniedAddresses, settlements } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -80,6 +83,16 @@ export function createApp(dependencies: AppDependencies) {
     ...limit,
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
+  })
+
+  const withMerchant = createMerchantGuard({
+    withClient,
+    withUser,
+    limitClient: createLimiter({
+      ...limit,
+      name: 'client-reads',
+      points: environment.RATE_LIMIT_USERS_PER_MINUTE,
+    }),
   })
 
   const limitAccounts = createLimiter({
@@ -115,6 +128,8 @@ export function createApp(dependencies: AppDependencies) {
   api.get('/resources', limitLists, limited(resources.all))
   api.put('/resources/:id', withUser(resources.update))
   api.get('/discovery/resources', limitLists, limited(resources.discovery))
+  api.get('/settlements', withMerchant(limited(settlements.list)))
+  api.get('/settlements/:id', withMerchant(limited(settlements.one)))
   api.get('/metrics/daily', withUser(limited(measured.http.daily)))
   api.get('/metrics/monthly', withUser(limited(measured.http.monthly)))
   api.get('/metrics/summary', withUser(limited(measured.http.summary)))

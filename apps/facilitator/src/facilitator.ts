@@ -43,6 +43,8 @@ import { createSettle } from './payments/settle'
 import { createSettlementWaiter } from './payments/settlement-waiter'
 import { createSettler } from './settlement/settler'
 import { createSettlementStore } from './payments/store'
+import { createSettlementHandlers } from './settlements/handlers'
+import { createMerchantSettlementStore } from './settlements/store'
 import { createPaymentHandlersOfAnyVersion } from './payments/versions/any-version'
 import { v1 } from './payments/versions/v1'
 import { createPaymentHandlersV2 } from './payments/versions/v2'
@@ -239,6 +241,11 @@ export async function composeFacilitator(parts: {
       now,
     }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
+    settlements: createSettlementHandlers({
+      settlements: createMerchantSettlementStore(pool),
+      networks,
+      families,
+    }),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })

@@ -258,7 +258,16 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
       statuses: [],
       clients: [],
     })
-    const nothing = { settled: 0, failed: 0, reversed: 0, amounts: [], fees: [], networks: [], failures: [] }
+    const nothing = {
+      settled: 0,
+      failed: 0,
+      reversed: 0,
+      duplicates: 0,
+      amounts: [],
+      fees: [],
+      networks: [],
+      failures: [],
+    }
     expect(await metrics.read(headers, '/x402-metrics/daily', query)).toEqual([])
     expect(await metrics.read(headers, '/x402-metrics/monthly', query)).toEqual([])
     expect(await metrics.read(headers, '/x402-metrics/summary', query)).toEqual(nothing)

@@ -15,7 +15,8 @@ export type EndRow = {
   asset: string | null
   symbol: string | null
   decimals: number | null
-  end: 'settled' | 'failed' | 'reversed'
+  /** `duplicate`: a request for a payment that was settled before, which is no failed sale. */
+  end: 'settled' | 'failed' | 'reversed' | 'duplicate'
   reason: string | null
   count: bigint
   amount: string
@@ -31,7 +32,8 @@ WITH summed AS (
 SELECT period, network, asset, symbol, decimals, "end", reason, count, amount::text
 FROM summed LEFT JOIN assets USING (network, asset)
 UNION ALL
-SELECT ${period('day')}, network, NULL, NULL, NULL, 'failed', reason, sum(count)::bigint, '0'
+SELECT ${period('day')}, network, NULL, NULL, NULL,
+  CASE reason WHEN 'duplicate_settlement' THEN 'duplicate' ELSE 'failed' END, reason, sum(count)::bigint, '0'
 FROM settlement_refusals WHERE ${own} AND day BETWEEN $2 AND $3
 GROUP BY 1, network, reason
 ORDER BY period, network, asset`

@@ -6,9 +6,14 @@ export function summarize(ends: readonly EndRow[], fees: readonly FeeRow[]): Set
   const networks = new Map<string, SettlementMetrics['networks'][number]>()
   const failures = new Map<string, number>()
   const total = { settled: 0, failed: 0, reversed: 0 }
+  let duplicates = 0
 
   for (const { network, asset, symbol, decimals, end, reason, count, amount } of ends) {
     const times = Number(count)
+    if (end === 'duplicate') {
+      duplicates += times
+      continue
+    }
     total[end] += times
     if (network !== '') {
       const counts = networks.get(network) ?? { network, settled: 0, failed: 0, reversed: 0 }
@@ -29,6 +34,7 @@ export function summarize(ends: readonly EndRow[], fees: readonly FeeRow[]): Set
 
   return {
     ...total,
+    duplicates,
     amounts: [...amounts.values()],
     fees: fees.map(({ network, transactions, amount }) => ({
       network,

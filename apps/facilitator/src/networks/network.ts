@@ -5,7 +5,7 @@ import { type NetworkConfiguration } from './settings'
 export type Families = Readonly<Partial<Record<Ecosystem, Family>>>
 
 export type Network = NetworkName &
-  Pick<NetworkConfiguration, 'minRemainingValiditySeconds' | 'maxFeesPerDay'> & {
+  Pick<NetworkConfiguration, 'confirmations' | 'minRemainingValiditySeconds' | 'maxFeesPerDay'> & {
     /** In the native smallest unit. */
     signerBalanceWarning: bigint
     family: Family
@@ -13,12 +13,12 @@ export type Network = NetworkName &
   }
 
 export function connect(settings: NetworkConfiguration, families: Families): Network {
-  const { name, ecosystem, chainId, minRemainingValiditySeconds, maxFeesPerDay, own } = settings
+  const { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, maxFeesPerDay, own } = settings
   const family = families[ecosystem]
   if (!family) throw new Error(`No chain family serves the ecosystem ${ecosystem} of ${name}`)
   const chain = family.connect({ ...settings, ...own })
   const signerBalanceWarning = settings.signerBalanceWarning ?? chain.signer.balanceThreshold
-  const facts = { name, ecosystem, chainId, minRemainingValiditySeconds, signerBalanceWarning }
+  const facts = { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, signerBalanceWarning }
   return { ...facts, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), family, chain }
 }
 

@@ -59,6 +59,8 @@ export function createNetworks(parts: {
     },
     states: async (): Promise<NetworkKind[]> =>
       (await states()).map(({ kind, problem }) => ({ ...kind, ...problem })),
+    /** At most a second old if its nodes answer; undefined if none has answered yet. */
+    newestBlock: async ({ name }: Network): Promise<bigint | undefined> => (await heads.get(name)?.())?.block,
     /** Active assets of configured networks. */
     assets: () => store.active(all.map(({ name }) => name)),
     registerConfigured: () => registration.begin(),

@@ -10,7 +10,10 @@ import { isRefusal } from '../settlement/refusal'
  * A payment that passed the checks that need no chain. `isAssetActive` is checked at the claim: an inactive asset refuses only
  * new payments.
  */
-export type PaymentRequest = Pick<SettlementRequest, 'payload' | 'requestHash'> & {
+export type PaymentRequest = Pick<
+  SettlementRequest,
+  'payload' | 'resource' | 'paymentIdentifier' | 'requestHash'
+> & {
   network: Network
   payment: Payment
   terms: Terms
@@ -27,7 +30,7 @@ export async function parsePaymentRequest(
   networks: Networks,
 ): Promise<PaymentRequest | Refusal> {
   if (isRefusal(settlementRequest)) return settlementRequest
-  const { required, accepted, payload, requestHash } = settlementRequest
+  const { required, accepted, payload, resource, paymentIdentifier, requestHash } = settlementRequest
   if (required.scheme !== 'exact' || accepted.scheme !== 'exact')
     return refusal('unsupported_scheme', 'only the scheme exact is supported')
 
@@ -46,7 +49,8 @@ export async function parsePaymentRequest(
   const terms = await readTerms(settlementRequest, network, networks)
   if (isRefusal(terms)) return terms
   const { maxTimeoutSeconds } = required
-  const request = { network, payment, payload, requestHash, maxTimeoutSeconds, ...terms }
+  const named = { resource, paymentIdentifier, requestHash, maxTimeoutSeconds }
+  const request = { network, payment, payload, ...named, ...terms }
   return checkAccepted(accepted, request) ?? request
 }
 

@@ -220,7 +220,7 @@ export function createSettlementStore(pool: Pool) {
 }
 
 const valuesOf = (
-  { terms, payload }: PaymentRequest,
+  { terms, payload, resource, paymentIdentifier }: PaymentRequest,
   { clientId, requestHash, idempotencyKey }: Requester,
   { requestId, minBlock, seenBlock, unspentAtBlock, until }: NewClaim,
 ) => [
@@ -235,6 +235,8 @@ const valuesOf = (
   seenBlock,
   unspentAtBlock,
   until,
+  resource,
+  paymentIdentifier,
 ]
 
 async function lockFailed(session: Session, paymentKey: string[]): Promise<FailedClaim | undefined> {

@@ -8,6 +8,7 @@ import { networkOperations } from './operations/networks'
 import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
+import { settlementOperations } from './operations/settlements'
 
 const operations: Operation[] = [
   ...paymentOperations,
@@ -15,6 +16,7 @@ const operations: Operation[] = [
   ...networkOperations,
   ...accountOperations,
   ...recipientOperations,
+  ...settlementOperations,
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
@@ -58,6 +60,7 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
         },
         { name: 'Networks', description: 'Accepted networks and assets.' },
         { name: 'Accounts', description: 'Users, and the client keys of their servers.' },
+        { name: 'Settlements', description: 'Your payments: what became of each, and its transactions.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
         { name: 'Metrics', description: 'Requests and settlements.' },
         { name: 'Admin', description: 'For operators with the admin token. Served under two paths.' },

@@ -8,6 +8,9 @@ type Row = {
   network?: string
   clientId?: string
   payer?: string
+  recipient?: string
+  resource?: string
+  paymentIdentifier?: string
   amount?: string
   status?: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
   ageSeconds?: number
@@ -107,16 +110,16 @@ export function settlementRows(pool: Pool) {
       const { rows } = await pool.query<{ id: bigint }>(
         `INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, payload, status,
            attempts, last_error, transaction_id, transaction_hash, block_number, error_reason, fee, settled_at, success_reported_at,
-           created_at, updated_at)
+           created_at, updated_at, resource, payment_identifier)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, $10, $11, $12::bigint,
            coalesce($13, (SELECT hash FROM transactions WHERE id = $12::bigint)), $14, $15, $16, $17, $18,
-           now() - make_interval(secs => $19), coalesce($20::timestamptz, now())) RETURNING id`,
+           now() - make_interval(secs => $19), coalesce($20::timestamptz, now()), $21, $22) RETURNING id`,
         [
           row.network ?? network,
           USDC_ADDRESS,
           row.payer ?? hex(20),
           hex(32),
-          hex(20),
+          row.recipient ?? hex(20),
           amount,
           clientId,
           randomBytes(32),
@@ -132,6 +135,8 @@ export function settlementRows(pool: Pool) {
           row.isReported ? new Date() : null,
           ageSeconds,
           row.endedAt ?? null,
+          row.resource ?? null,
+          row.paymentIdentifier ?? null,
         ],
       )
       return rows[0]!.id

@@ -109,7 +109,7 @@ export const UserCreated = z.object({ data: User }).meta({ examples: [{ data: ex
 export const UsersQuery = z.object(page(100, 100))
 export const UserList = z.object({ data: z.array(User) }).meta({ examples: [{ data: [exampleUser] }] })
 
-export const operations = ['verify', 'settle', 'supported'] as const
+export const operations = ['verify', 'settle', 'supported', 'settlements'] as const
 export type Operation = (typeof operations)[number]
 
 /** Comma-separated operations; empty or absent means all. */
@@ -124,7 +124,7 @@ export const Scope = z
     maxLength: 128,
     pattern: String.raw`^\s*((${operations.join('|')})(\s*,\s*(${operations.join('|')}))*\s*)?$`,
     description:
-      'The operations that the key may call: any of `verify`, `settle` and `supported`, comma-separated; empty means all.',
+      'The operations that the key may call: any of `verify`, `settle`, `supported` and `settlements`, comma-separated; empty means all.',
   })
 
 const MIN_TTL_HOURS = 1 / 3_600

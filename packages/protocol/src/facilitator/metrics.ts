@@ -65,6 +65,12 @@ const settlementFields = {
     .describe(
       'How many were settled and then reversed by a reorganization of their chain; these are not in `settled`, `failed` or `amounts`.',
     ),
+  duplicates: z
+    .int()
+    .min(0)
+    .describe(
+      'The number of requests refused because their payment was settled before; these are not in `failed`, `networks` or `failures`.',
+    ),
   amounts: z
     .array(
       z.object({
@@ -114,6 +120,7 @@ const exampleSettlements = {
   settled: 40,
   failed: 2,
   reversed: 0,
+  duplicates: 1,
   amounts: [
     {
       network: 'base-sepolia',

@@ -1,7 +1,7 @@
 import { SettleRequest } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { readDeclarationV1 } from '../../catalog/declaration'
-import { checkVersions, hashOf, type X402Version } from './version'
+import { checkVersions, hashOf, storableName, type X402Version } from './version'
 
 /** x402 version 1: networks are named as in our configuration, and the payload does not repeat the requirements. */
 export const v1: X402Version = {
@@ -24,6 +24,8 @@ export const v1: X402Version = {
       },
       accepted: { scheme: paymentPayload.scheme, network: paymentPayload.network },
       payload: paymentPayload.payload,
+      resource: storableName(paymentRequirements.resource),
+      paymentIdentifier: null,
       requestHash: hashOf(paymentPayload, paymentRequirements),
     }
   },

@@ -4,7 +4,8 @@ import { type Request, type Response } from 'express'
 import { readDeclarationV2 } from '../../catalog/declaration'
 import { type Networks } from '../../networks/networks'
 import { type ReadSupported } from '../../networks/supported'
-import { checkVersions, hashOf, type X402Version } from './version'
+import { paymentIdentifierOf } from './payment-identifier'
+import { checkVersions, hashOf, storableName, type X402Version } from './version'
 import { createPaymentHandlers, type PaymentOperations } from '../handlers'
 
 /** x402 version 2: networks are CAIP-2 ids, and the payload repeats the requirements that the payer accepted. */
@@ -26,6 +27,8 @@ export function createPaymentHandlersV2(
         required: { ...required, ...(extra ? { extra } : {}) },
         accepted,
         payload: signedPayloadOf(paymentPayload),
+        resource: storableName(paymentPayload.resource?.url),
+        paymentIdentifier: paymentIdentifierOf(paymentPayload),
         requestHash: hashOf(paymentPayload, paymentRequirements),
       }
     },

@@ -22,6 +22,10 @@ export type SettlementRequest = {
   accepted: Pick<Requirements, 'scheme' | 'network'> &
     Partial<Pick<Requirements, 'amount' | 'asset' | 'payTo'>>
   payload: unknown
+  /** What is paid for, in words of the resource server; null if it names nothing. */
+  resource: string | null
+  /** Of the extension `payment-identifier`, which the payer chose. */
+  paymentIdentifier: string | null
   /** SHA-256 of payload and requirements: it identifies the request. */
   requestHash: Buffer
 }
@@ -38,6 +42,9 @@ export type X402Version = {
 
 export const hashOf = (payload: unknown, requirements: unknown) =>
   sha256(JSON.stringify([payload, requirements]))
+
+/** Postgres allows no NUL in text. */
+export const storableName = (name: string | undefined): string | null => name?.replaceAll('\0', '') || null
 
 const Versions = z.object({
   x402Version: z.number().optional(),

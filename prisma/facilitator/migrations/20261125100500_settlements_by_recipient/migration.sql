@@ -1,0 +1,3 @@
+-- A statement alone, so that it stops no writer.
+CREATE INDEX CONCURRENTLY "settlements_recipient_idx" ON "settlements" ((hashtextextended("client_id" || ' ' || "pay_to", 0)), (coalesce("first_claimed_at", "created_at")), "id")
+  WHERE "status" IN ('settled', 'failed', 'reversed');

@@ -3,6 +3,8 @@ import {
   FoundSettlementAnswer,
   FoundSettlementIds,
   IdempotencyKey,
+  SettlementAnswer,
+  SettlementPage,
   SettleResult,
   SupportedKinds,
   VerifyResult,
@@ -10,6 +12,8 @@ import {
   type FoundSettlement,
   type NetworkKind,
   type SettlementReference,
+  type SettlementDetails,
+  type SettlementsQuery,
   type SettleRequest,
   type VerifyRequest,
 } from '@tollgate/protocol'
@@ -47,6 +51,13 @@ export type Facilitator = {
    * within 2 s.
    */
   findSettlement(of: SettlementReference): Promise<FoundSettlement | undefined>
+  /** Of the client key; its scope must cover `settlements`. */
+  settlements: {
+    /** Newest first; `next` is the `cursor` of the next page. */
+    list(query?: Partial<SettlementsQuery>): Promise<SettlementPage['data']>
+    /** By its id, payment identifier or transaction hash; undefined if the key has no such settlement. */
+    get(id: string): Promise<SettlementDetails | undefined>
+  }
 }
 
 export type FacilitatorClientOptions = {
@@ -123,6 +134,17 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     networks: async () => (await send(SupportedKinds, { url: '/networks' })).kinds,
     assets: async () => (await send(AssetList, { url: '/assets' })).data,
     findSettlement,
+    settlements: {
+      list: async (params = {}) => (await send(SettlementPage, { url: '/settlements', params })).data,
+      async get(id) {
+        try {
+          return (await send(SettlementAnswer, { url: `/settlements/${encodeURIComponent(id)}` })).data
+        } catch (error) {
+          if (error instanceof FacilitatorError && error.code === 'NOT_FOUND') return undefined
+          throw error
+        }
+      },
+    },
     close() {
       httpAgent.destroy()
       httpsAgent.destroy()

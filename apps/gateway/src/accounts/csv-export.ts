@@ -31,7 +31,12 @@ export function assertPageSize(req: Request, { limit }: { limit: number }): void
 export async function sendCsv<Column extends string, RowId extends Id>(
   req: Request,
   res: Response,
-  { name, columns, range, getPage }: {
+  {
+    name,
+    columns,
+    range,
+    getPage,
+  }: {
     name: string
     columns: readonly Column[]
     range: Range<RowId>
@@ -60,5 +65,5 @@ function nextTarget(req: Request, before: Id | undefined): string {
   const { pathname, searchParams } = new URL(req.originalUrl, 'http://localhost')
   searchParams.delete('offset')
   searchParams.set('before', String(before))
-  return `${pathname}?${searchParams}`
+  return `${pathname}?${searchParams.toString()}`
 }

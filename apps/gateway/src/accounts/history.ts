@@ -67,15 +67,17 @@ export function createHistory({ pool }: GatewayDatabase) {
       })
       if (rows[0]?.is_known === false)
         throw new ApiError('INVALID_REQUEST', 'before: this wallet has no payment of that id')
-      const data = rows
-        .filter((row) => row.id !== null)
-        .map(paymentOf)
+      const data = rows.filter((row) => row.id !== null).map(paymentOf)
       return { data, pagination: { limit, offset, total: Number(rows[0]?.total ?? 0n) } }
     },
 
     /** `record` is public; the rest is for looking the payment up at the facilitator. */
     async findPayment(wallet: string, id: string) {
-      const { rows } = await pool.query<PaymentDetailsRow>({ name: 'payment', text: PAYMENT, values: [wallet, id] })
+      const { rows } = await pool.query<PaymentDetailsRow>({
+        name: 'payment',
+        text: PAYMENT,
+        values: [wallet, id],
+      })
       const [row] = rows
       return row && { record: paymentOf(row), nonce: row.nonce, errorReason: row.error_reason }
     },

@@ -25,7 +25,10 @@ export function createPayerAccountHandlers(parts: {
     const chain = (await catalog.readChains()).findIn('cosmos', name)
     const route = chain && (await catalog.readProviders()).findRoute('cosmos', chain.chainId, 'rpc')
     if (route) return route
-    throw new ApiError('NOT_FOUND', 'No provider serves the RPC of a Cosmos chain of this name; see GET /providers')
+    throw new ApiError(
+      'NOT_FOUND',
+      'No provider serves the RPC of a Cosmos chain of this name; see GET /providers',
+    )
   }
 
   async function ask(req: Request, res: Response, { endpoints }: Route, request: PayerAccountRequest) {
@@ -44,7 +47,9 @@ export function createPayerAccountHandlers(parts: {
     const request = parse(PayerAccountRequest, req.body)
     const nodes = await findNodes(req.params.chain)
     if (concurrent >= MAX_CONCURRENT)
-      throw new ApiError('OVERLOADED', 'Too many accounts are being read; try again', { retryAfterSeconds: 1 })
+      throw new ApiError('OVERLOADED', 'Too many accounts are being read; try again', {
+        retryAfterSeconds: 1,
+      })
     concurrent++
     try {
       const read = await ask(req, res, nodes, request)

@@ -13,7 +13,9 @@ const ADDRESS = 'cosmos1pkptre7fdkl6gfrzlesjjvhxhlc3r4gmmk8rs6'
 const ACCOUNT = '/cosmos.auth.v1beta1.Query/Account'
 const CONFIG = '/cosmos.base.node.v1beta1.Service/Config'
 const hexOf = (...bytes: (number | string)[]) =>
-  Buffer.concat(bytes.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part)))).toString('hex')
+  Buffer.concat(
+    bytes.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))),
+  ).toString('hex')
 const data = hexOf(10, ADDRESS.length, ADDRESS)
 
 const status = { jsonrpc: '2.0', id: 1, method: 'status', params: {} }
@@ -24,7 +26,9 @@ const config = queryOf({ path: CONFIG, data: '', height: '0', prove: false })
 /** The nodes of a new Cosmos chain. */
 async function chainOf(...nodes: (Answer | 'refusing')[]) {
   const upstreams = await Promise.all(
-    nodes.map(async (answer) => (answer === 'refusing' ? { url: await getRefusingUrl(), requests: [] } : startUpstream(answer))),
+    nodes.map(async (answer) =>
+      answer === 'refusing' ? { url: await getRefusingUrl(), requests: [] } : startUpstream(answer),
+    ),
   )
   const chain = await gateway.chain({ category: 'cosmos', rpc: upstreams.map(({ url }) => url) })
   return { chain, requests: upstreams.map(({ requests }) => requests) }
@@ -41,15 +45,22 @@ const response = { code: 0, codespace: '', log: '', value: 'CgA=', height: '7' }
 test('a payer reads its account, the prices of gas and the newest block, and nothing else of a node', async () => {
   const queried = { response: { ...response, key: 'AB==', proofOps: {} } }
   const { chain, requests } = await chainOf((res, { body }) =>
-    res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: body.includes('abci_query') ? queried : nodeStatus })),
+    res.end(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, result: body.includes('abci_query') ? queried : nodeStatus }),
+    ),
   )
   for (const [body, result] of [
     [account, { response }],
     [config, { response }],
-    [status, { node_info: { network: 'hub-1' }, sync_info: { latest_block_height: '7', catching_up: false } }],
+    [
+      status,
+      { node_info: { network: 'hub-1' }, sync_info: { latest_block_height: '7', catching_up: false } },
+    ],
   ] as const) {
     for (const name of [chain, `cosmos:${chain}`]) {
-      const answer = await ask(name, { ...body, more: 'x'.repeat(100) }).expect(200).expect('cache-control', 'no-store')
+      const answer = await ask(name, { ...body, more: 'x'.repeat(100) })
+        .expect(200)
+        .expect('cache-control', 'no-store')
       expect(answer.body).toEqual({ jsonrpc: '2.0', id: body.id, result })
     }
     const { url, headers, body: sent } = requests[0]!.at(-1)!
@@ -60,7 +71,10 @@ test('a payer reads its account, the prices of gas and the newest block, and not
 
 const refusedBodies: [string, object][] = [
   ['a transaction', { jsonrpc: '2.0', id: 1, method: 'broadcast_tx_sync', params: { tx: 'AB==' } }],
-  ['another query', queryOf({ path: '/cosmos.bank.v1beta1.Query/AllBalances', data, height: '0', prove: false })],
+  [
+    'another query',
+    queryOf({ path: '/cosmos.bank.v1beta1.Query/AllBalances', data, height: '0', prove: false }),
+  ],
   ['a store of the node', queryOf({ path: '/store/acc/key', data, height: '0', prove: false })],
   ['a proof', queryOf({ path: ACCOUNT, data, height: '0', prove: true })],
   ['an old block', queryOf({ path: ACCOUNT, data, height: '1', prove: false })],
@@ -82,7 +96,10 @@ test.each(refusedBodies)('%s is not forwarded', async (_, body) => {
 
 test('a body of more than 2 KiB, and a chain that has no nodes or is of another ecosystem, are refused', async () => {
   const { chain } = await chainOf(answers.result(nodeStatus))
-  expect(outcomeOf(await ask(chain, { ...status, more: 'x'.repeat(2_048) }))).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+  expect(outcomeOf(await ask(chain, { ...status, more: 'x'.repeat(2_048) }))).toEqual([
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ])
   const rest = await gateway.chain({ category: 'cosmos', rest: ['https://node.example'] })
   for (const name of ['nowhere', '84532', 'eip155:84532', 'base-sepolia', rest, '%2e%2e'])
     expect(outcomeOf(await ask(name, status))).toEqual([404, 'NOT_FOUND'])
@@ -125,7 +142,11 @@ test('at most 32 wait for nodes at once, and a page that leaves makes room', asy
     res.once('close', () => open--)
   })
   const leaving = new AbortController()
-  const full = new Promise<void>((resolve) => (onOpen = () => void (open === 32 && resolve())))
+  const full = new Promise<void>((resolve) => {
+    onOpen = () => {
+      if (open === 32) resolve()
+    }
+  })
   const waiting = Array.from({ length: 32 }, () =>
     fetch(`${gateway.url}/accounts/${chain}`, {
       method: 'POST',

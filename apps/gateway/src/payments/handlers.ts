@@ -43,10 +43,15 @@ export function createPaymentHandlers(parts: {
       const { id } = parse(PaymentPath, req.params)
       const payment = await history.findPayment(parseWallet(req.params.wallet), id)
       if (!payment)
-        throw new ApiError('NOT_FOUND', 'This wallet has no such payment; GET /payments/:wallet lists its payments')
+        throw new ApiError(
+          'NOT_FOUND',
+          'This wallet has no such payment; GET /payments/:wallet lists its payments',
+        )
       const { record, nonce, errorReason } = payment
       const { status, transaction, network, asset, payer } = record
-      const settlement = SENT.has(status) ? await findSettlement(id, { network, asset, payer, nonce }) : undefined
+      const settlement = SENT.has(status)
+        ? await findSettlement(id, { network, asset, payer, nonce })
+        : undefined
       const answer: PaymentStatusAnswer = {
         ...record,
         ...progressOf({ status, transaction, errorReason }, settlement),

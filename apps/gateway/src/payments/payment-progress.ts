@@ -1,9 +1,14 @@
-import { type FoundSettlement, type PaymentStep } from '@tollgate/protocol'
+import { type PaymentStep, type SettlementDetails, type SettlementTransaction } from '@tollgate/protocol'
 import { type PaymentStatus } from './payment-record'
 
 type Known = { status: PaymentStatus; transaction: string | null; errorReason: string | null }
 
-export type PaymentProgress = {
+export type FoundSettlement = Pick<
+  SettlementDetails,
+  'state' | 'transaction' | 'confirmations' | 'requiredConfirmations'
+> & { transactions: Pick<SettlementTransaction, 'acceptedAt' | 'block'>[] }
+
+type PaymentProgress = {
   step: PaymentStep
   transaction: string | null
   confirmations: number | null
@@ -30,7 +35,8 @@ function stepOf(payment: Known, settlement: FoundSettlement | undefined): Step {
   if (status === 'settled') return { step: 'confirmed', next: CREDITS_FOLLOW }
   if (status === 'disputed') return { step: 'pending', next: DISPUTED }
   if (status === 'failed') return { step: 'failed', next: adviceFor(errorReason) }
-  if (status === 'received') return { step: 'signed', next: waitFor('the gateway sends the payment in a moment') }
+  if (status === 'received')
+    return { step: 'signed', next: waitFor('the gateway sends the payment in a moment') }
   return (settlement && settlingStepOf(settlement)) ?? unseenStepOf(payment)
 }
 
@@ -53,7 +59,10 @@ function settlingStepOf(settlement: FoundSettlement): Step | undefined {
 function unseenStepOf({ transaction, errorReason }: Known): Step {
   if (transaction !== null) return { step: 'broadcast', next: UNCONFIRMED }
   if (errorReason === null) return { step: 'signed', next: waitFor('the payment is being settled') }
-  return { step: 'pending', next: waitFor(delays[errorReason] ?? 'the outcome of the payment is not known yet') }
+  return {
+    step: 'pending',
+    next: waitFor(delays[errorReason] ?? 'the outcome of the payment is not known yet'),
+  }
 }
 
 const waitFor = (reason: string) => `Wait: ${reason}; do not sign again.`
@@ -63,7 +72,8 @@ const DISPUTED =
   'Do not pay again: the token moved another amount than you signed. Ask the operator, and name the id of this payment.'
 
 const delays: Record<string, string> = {
-  facilitator_unavailable: 'the facilitator does not answer, and the gateway asks it again until it knows the outcome',
+  facilitator_unavailable:
+    'the facilitator does not answer, and the gateway asks it again until it knows the outcome',
   facilitator_busy: 'many payments are being settled, and this one is sent as soon as possible',
 }
 
@@ -85,4 +95,5 @@ const advice: Record<string, string> = {
 }
 
 const adviceFor = (reason: string | null) =>
-  (reason !== null && Object.hasOwn(advice, reason) ? advice[reason] : undefined) ?? `${NOT_TAKEN} Sign a new payment to buy.`
+  (reason !== null && Object.hasOwn(advice, reason) ? advice[reason] : undefined) ??
+  `${NOT_TAKEN} Sign a new payment to buy.`

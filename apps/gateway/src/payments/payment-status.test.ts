@@ -1,9 +1,10 @@
-import { PaymentStatusAnswer, type FoundSettlement } from '@tollgate/protocol'
+import { PaymentStatusAnswer } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import { insertPayment } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { settlementOf } from '../testing/settlement'
 
 let gateway: TestGateway
 /** A gateway that has not asked the facilitator yet, nor paused after a failure. */
@@ -12,19 +13,13 @@ beforeEach(async () => {
 })
 afterEach(closeAll)
 
-const TRANSACTION = `0x${'ab'.repeat(32)}`
-const settlement: FoundSettlement = {
-  state: 'pending',
-  reason: null,
-  transaction: TRANSACTION,
-  block: 7,
-  confirmations: 1,
-  requiredConfirmations: 3,
-  transactions: [{ acceptedAt: '2026-01-15T12:00:00.000Z', block: 7 }],
-}
+const settlement = settlementOf()
 
 async function statusOf(wallet: string, id: string) {
-  const answer = await gateway.api.get(`/payments/${wallet}/${id}`).expect(200).expect('cache-control', 'no-store')
+  const answer = await gateway.api
+    .get(`/payments/${wallet}/${id}`)
+    .expect(200)
+    .expect('cache-control', 'no-store')
   return PaymentStatusAnswer.parse(answer.body)
 }
 
@@ -38,7 +33,9 @@ test('a payment is shown from its signature to its credits', async () => {
   const { call } = await wallet.signIn()
   gateway.facilitator.next('pending')
   await call({ payment: await wallet.pay() }).expect(503)
-  const [payment] = ((await gateway.api.get(`/payments/${wallet.address}`)).body as { data: [{ id: string }] }).data
+  const [payment] = (
+    (await gateway.api.get(`/payments/${wallet.address}`)).body as { data: [{ id: string }] }
+  ).data
   expect(await statusOf(wallet.address, payment.id)).toMatchObject({
     ...payment,
     status: 'settling',
@@ -46,7 +43,7 @@ test('a payment is shown from its signature to its credits', async () => {
     confirmations: null,
     next: expect.stringContaining('do not sign again') as string,
   })
-  await gateway.pool.query("UPDATE payments SET next_attempt_at = now() WHERE id = $1", [payment.id])
+  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE id = $1', [payment.id])
   await gateway.reconcile()
   expect(await statusOf(wallet.address.toLowerCase(), payment.id.toUpperCase())).toMatchObject({
     id: payment.id,
@@ -63,7 +60,7 @@ test('the facilitator, asked by payer and nonce, adds the transaction and its co
   expect(await statusOf(wallet, id)).toMatchObject({
     step: 'broadcast',
     status: 'settling',
-    transaction: TRANSACTION,
+    transaction: settlement.transaction,
     confirmations: 1,
     required_confirmations: 3,
     next: 'Wait: the transaction has 1 of 3 confirmations; do not sign again.',
@@ -73,6 +70,7 @@ test('the facilitator, asked by payer and nonce, adds the transaction and its co
     network: 'base-sepolia',
     asset: expect.any(String) as string,
     payer: wallet,
+    limit: '1',
     nonce: `0x${'0d'.repeat(32)}`,
   })
   expect(one?.pathname).toBe('/api/v1/settlements/42')
@@ -85,7 +83,11 @@ test.each(['none', 'denied', 'hang', 'offline'] as const)(
     else gateway.facilitator.show(how)
     const { wallet, id } = await paymentAs('settling')
     for (let times = 0; times < 2; times++)
-      expect(await statusOf(wallet, id)).toMatchObject({ step: 'signed', transaction: null, confirmations: null })
+      expect(await statusOf(wallet, id)).toMatchObject({
+        step: 'signed',
+        transaction: null,
+        confirmations: null,
+      })
     if (how === 'denied') expect(gateway.facilitator.lookups).toHaveLength(1)
   },
 )
@@ -104,7 +106,8 @@ test('a payment of another wallet, or of none, is 404; an id that is none is 400
     outcomeOf(await gateway.api.get(`/payments/${owner}/${payment}`))
   expect(await get(other, id)).toEqual([404, 'NOT_FOUND'])
   expect(await get(wallet, randomUUID())).toEqual([404, 'NOT_FOUND'])
-  for (const text of ['1', 'x', `${id}x`, '%00']) expect(await get(wallet, text)).toEqual([400, 'INVALID_REQUEST'])
+  for (const text of ['1', 'x', `${id}x`, '%00'])
+    expect(await get(wallet, text)).toEqual([400, 'INVALID_REQUEST'])
   expect(await get('alice', id)).toEqual([400, 'INVALID_REQUEST'])
   expect(gateway.facilitator.lookups).toEqual([])
 })

@@ -98,7 +98,12 @@ test(`${requests} requests from its own schemas get documented responses, and th
   const { url } = await changingUpstream()
   Object.assign(gateway.catalog.providers[0]!, { provider_id: 'base-sepolia-main', rpc: [url], rest: [url] })
   const node = await startUpstream(answers.result(nodeStatus))
-  gateway.catalog.providers.push({ provider_id: 'hub', category: 'cosmos', chain_id: 'cosmoshub-4', rpc: [node.url] })
+  gateway.catalog.providers.push({
+    provider_id: 'hub',
+    category: 'cosmos',
+    chain_id: 'cosmoshub-4',
+    rpc: [node.url],
+  })
   await gateway.reapply()
 
   const { counts, failures, unserved } = await fuzz({

@@ -110,7 +110,9 @@ describe('calls', () => {
     expect((await run()).rows).toMatchObject({ usage: 1, usage_hours: 1, usage_days: 0 })
     expect(await sumsIn(401, wallet)).toEqual(before)
 
-    await pool.query("UPDATE usage_totals SET period = period - INTERVAL '365 days' WHERE period < now() - INTERVAL '400 days'")
+    await pool.query(
+      "UPDATE usage_totals SET period = period - INTERVAL '365 days' WHERE period < now() - INTERVAL '400 days'",
+    )
     expect((await run()).rows).toMatchObject({ usage_days: 1 })
     expect(await sumsOf(pool, wallet)).toMatchObject([{ calls: 1, credits: 1 }])
     expect(await reportOf(pool, wallet)).toMatchObject([{ calls: 1, credits: 1 }])

@@ -37,7 +37,8 @@ export const requestOptions: RequestOptions = {
 
   pathOf({ operation: { operationId } }, name) {
     if (name === 'chain' && operationId === 'readPayerAccount') return fc.constant('cosmoshub-4')
-    if (operationId === 'getPayment') return fc.constant(name === 'wallet' ? '<<wallet:0>>' : '<<paymentId:0>>')
+    if (operationId === 'getPayment')
+      return fc.constant(name === 'wallet' ? '<<wallet:0>>' : '<<paymentId:0>>')
     if (name === 'wallet') return live('wallet', liveCounts.wallet)
     if (name === 'path') return live('plainPath', liveCounts.plainPath)
     return operationId === 'deleteKey' ? live('keyId', liveCounts.keyId) : undefined

@@ -21,13 +21,15 @@ export async function sumsIn(
 /** Sums of the last 30 days, by chain and method. */
 export async function reportOf(pool: Pool, wallet: string, planId?: number) {
   const range = usageRangeOf({ interval: 'day' }, new Date())
-  return (await sumsIn(pool, { wallet, planId }, range)).map(({ chain_id, rpc_method, calls, credits, failed }) => ({
-    chain_id,
-    rpc_method,
-    calls,
-    credits,
-    failed,
-  }))
+  return (await sumsIn(pool, { wallet, planId }, range)).map(
+    ({ chain_id, rpc_method, calls, credits, failed }) => ({
+      chain_id,
+      rpc_method,
+      calls,
+      credits,
+      failed,
+    }),
+  )
 }
 
 /** The same, from the rows of the calls. */

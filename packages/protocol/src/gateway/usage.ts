@@ -16,7 +16,8 @@ export const UsageQuery = z.object({
     examples: ['2026-01-01'],
   }),
   to: Moment.optional().meta({
-    description: 'The hour or day that ends at or after this time is the last one; a date ends at 24:00 UTC. Default: now.',
+    description:
+      'The hour or day that ends at or after this time is the last one; a date ends at 24:00 UTC. Default: now.',
     examples: ['2026-01-31T12:00:00Z'],
   }),
   interval: UsageInterval.default('day').meta({
@@ -37,7 +38,8 @@ export const UsageSum = z
     calls: z.int().meta({ description: 'All paid calls, also those that failed or have not ended.' }),
     credits: z.int().meta({ description: 'What they cost, without what was given back.' }),
     failed: z.int().meta({
-      description: 'Calls that no upstream answered, or with a status of 500 or more, or whose credits were given back.',
+      description:
+        'Calls that no upstream answered, or with a status of 500 or more, or whose credits were given back.',
     }),
   })
   .meta({ id: 'UsageSum', description: 'The calls of one method on one chain, in one hour or on one day.' })

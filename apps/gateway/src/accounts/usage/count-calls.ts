@@ -82,7 +82,8 @@ async function countStep(client: PoolClient, horizon: Horizon, limit: number): P
   if (!progress.isSafe) return 'early'
   const last = progress.counted + BigInt(limit)
   const end = last < horizon.lastCall ? last : horizon.lastCall
-  const [counted] = (await client.query<{ calls: number; lastCall: bigint }>(COUNT, [progress.counted, end])).rows
+  const [counted] = (await client.query<{ calls: number; lastCall: bigint }>(COUNT, [progress.counted, end]))
+    .rows
   if (!counted) throw new Error('Postgres returned no row')
   return { calls: counted.calls, isLast: end === horizon.lastCall || counted.lastCall < end }
 }

@@ -11,13 +11,19 @@ const intervals = {
 }
 
 /** Whole hours or days around the times asked for. @throws ApiError INVALID_REQUEST */
-export function usageRangeOf({ interval, from, to }: Pick<UsageQuery, 'interval' | 'from' | 'to'>, now: Date): UsageRange {
+export function usageRangeOf(
+  { interval, from, to }: Pick<UsageQuery, 'interval' | 'from' | 'to'>,
+  now: Date,
+): UsageRange {
   const { ms, usual, max } = intervals[interval]
   const end = Math.ceil((to === undefined ? now.getTime() + 1 : endOf(to)) / ms)
   const start = from === undefined ? end - usual : Math.floor(Date.parse(from) / ms)
   if (start >= end) throw new ApiError('INVALID_REQUEST', 'from: must be before `to`')
   if (end - start > max)
-    throw new ApiError('INVALID_REQUEST', `from: at most ${max} ${interval}s before \`to\`; ask for several ranges`)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `from: at most ${max} ${interval}s before \`to\`; ask for several ranges`,
+    )
   return { interval, from: new Date(start * ms), to: new Date(end * ms) }
 }
 

@@ -39,8 +39,13 @@ async function caller() {
   }
   const usage = async (query: object = {}) =>
     UsageAnswer.parse(
-      (await gateway.api.get(`/usage/${address}`).query(query).expect(200).expect('cache-control', 'no-store'))
-        .body,
+      (
+        await gateway.api
+          .get(`/usage/${address}`)
+          .query(query)
+          .expect(200)
+          .expect('cache-control', 'no-store')
+      ).body,
     )
   return { address, call, usage }
 }
@@ -121,7 +126,8 @@ test('names the 20 most called methods of a chain and sums the rest as `other`, 
   expect(data.reduce((sum, { calls }) => sum + calls, 0)).toBe(45)
 
   for (let chain = 0; chain < 30; chain++)
-    for (let method = 0; method < 5; method++) await call({ chainId: `chain-${chain}`, rpcMethod: `m${method}` })
+    for (let method = 0; method < 5; method++)
+      await call({ chainId: `chain-${chain}`, rpcMethod: `m${method}` })
   const many = (await usage()).data
   expect(many.filter(({ rpc_method }) => rpc_method !== 'other')).toHaveLength(100)
   expect(many.reduce((sum, { calls }) => sum + calls, 0)).toBe(195)

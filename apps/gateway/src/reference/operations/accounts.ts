@@ -124,9 +124,7 @@ export const accountOperations: Operation[] = [
         schema: PaymentPage,
         examples: {
           page: {
-            data: [
-              examplePayment,
-            ],
+            data: [examplePayment],
             pagination: { limit: 30, offset: 0, total: 1 },
           },
         },
@@ -140,7 +138,8 @@ export const accountOperations: Operation[] = [
     path: '/payments/{wallet}/{id}',
     tag,
     summary: 'Get a payment of a wallet, and how far it is.',
-    description: 'Ask again every second while the payment is shown: a payment that is not credited or failed goes on by itself.',
+    description:
+      'Ask again every second while the payment is shown: a payment that is not credited or failed goes on by itself.',
     pathParameters: PaymentPath,
     answers: {
       200: {

@@ -1,11 +1,15 @@
 import {
   AssetList,
   IdempotencyKey,
+  SettlementAnswer,
+  SettlementPage,
   SettleResult,
   SupportedKinds,
   VerifyResult,
   type Asset,
   type NetworkKind,
+  type SettlementDetails,
+  type SettlementsQuery,
   type SettleRequest,
   type VerifyRequest,
 } from '@tollgate/protocol'
@@ -38,6 +42,13 @@ export type Facilitator = {
   /** Public: requires no client key. */
   networks(): Promise<NetworkKind[]>
   assets(): Promise<Asset[]>
+  /** Of the client key; its scope must cover `settlements`. */
+  settlements: {
+    /** Newest first; `next` is the `cursor` of the next page. */
+    list(query?: Partial<SettlementsQuery>): Promise<SettlementPage['data']>
+    /** By its id, payment identifier or transaction hash; undefined if the key has no such settlement. */
+    get(id: string): Promise<SettlementDetails | undefined>
+  }
 }
 
 export type FacilitatorClientOptions = {
@@ -101,6 +112,17 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     supported: async () => (await send(SupportedKinds, { url: '/supported' })).kinds,
     networks: async () => (await send(SupportedKinds, { url: '/networks' })).kinds,
     assets: async () => (await send(AssetList, { url: '/assets' })).data,
+    settlements: {
+      list: async (params = {}) => (await send(SettlementPage, { url: '/settlements', params })).data,
+      async get(id) {
+        try {
+          return (await send(SettlementAnswer, { url: `/settlements/${encodeURIComponent(id)}` })).data
+        } catch (error) {
+          if (error instanceof FacilitatorError && error.code === 'NOT_FOUND') return undefined
+          throw error
+        }
+      },
+    },
     close() {
       httpAgent.destroy()
       httpsAgent.destroy()

@@ -13,7 +13,8 @@ export type Network = NetworkName &
   }
 
 export function connect(settings: NetworkConfiguration, families: Families): Network {
-  const { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, maxFeesPerDay, own } = settings
+  const { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, maxFeesPerDay, own } =
+    settings
   const family = families[ecosystem]
   if (!family) throw new Error(`No chain family serves the ecosystem ${ecosystem} of ${name}`)
   const chain = family.connect({ ...settings, ...own })

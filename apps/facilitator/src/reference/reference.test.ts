@@ -47,6 +47,7 @@ import fc from 'fast-check'
 import { type z } from 'zod'
 import { newAccount, type Account } from '../testing/accounts'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { settlementRows } from '../testing/settlement-rows'
 
 const ADMIN_TOKEN = 'the admin token of this test and no other'
 
@@ -88,11 +89,13 @@ describe('GET /openapi.json', () => {
       security ? [[path, security] as const] : [],
     )
     for (const [path, security] of guarded) {
-      if (/(verify|settle|supported)$/.test(path))
+      if (path.includes('/settlements'))
+        expect(security).toEqual([{ clientId: [], clientToken: [] }, { bearer: [] }])
+      else if (/(verify|settle|supported)$/.test(path))
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(48)
+    expect(guarded).toHaveLength(50)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -253,6 +256,9 @@ describe('each example', () => {
       deleteInvitation: await newInvitation(),
       deleteInvitationAtRoot: await newInvitation(),
       deleteClient: clientId,
+      getSettlement: String(
+        await settlementRows(facilitator.database.pool).settlement(client['X-Client-ID']),
+      ),
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
 

@@ -23,14 +23,20 @@ test.each<[query: Record<string, string>, filters: object]>([
   [{ network: 'cosmos:tollgate-devnet-1' }, { network: 'cosmos-devnet' }],
   [{ network: 'no-longer-configured' }, { network: 'no-longer-configured' }],
   [{ payer: ADDRESS.toLowerCase() }, { payer: ADDRESS }],
-  [{ payer: ADDRESS.toLowerCase(), network: 'base-sepolia' }, { payer: ADDRESS, network: 'base-sepolia' }],
+  [
+    { payer: ADDRESS.toLowerCase(), network: 'base-sepolia' },
+    { payer: ADDRESS, network: 'base-sepolia' },
+  ],
   [{ recipient: ADDRESS.toLowerCase() }, { recipient: ADDRESS }],
   [{ recipient: 'no address' }, { recipient: 'no address' }],
   [{ resource: 'https://shop.example/a?b=C' }, { resource: 'https://shop.example/a?b=C' }],
   [{ clientId: 'client_1' }, { clientId: 'client_1' }],
   [{ transaction: '0xAb' }, { hashes: ['0xAb', '0xab', '0XAB'] }],
   [{ paymentIdentifier: 'order-0123456789' }, { paymentIdentifier: 'order-0123456789' }],
-  [{ payer: ADDRESS, nonce: '0xAb' }, { payer: ADDRESS, nonces: ['0xAb', '0xab'] }],
+  [
+    { payer: ADDRESS, nonce: '0xAb' },
+    { payer: ADDRESS, nonces: ['0xAb', '0xab'] },
+  ],
   [
     { from: '2026-01-31', to: '2026-01-31' },
     { from: new Date('2026-01-31T00:00:00.000Z'), to: new Date('2026-01-31T23:59:59.999Z') },

@@ -76,7 +76,10 @@ export function createSettlementHandlers(parts: {
     async one(req: Request, res: Response, merchant: Merchant) {
       const { id } = parse(SettlementPath, req.params)
       const row = await find(merchant, id)
-      const [versions, confirmations] = await Promise.all([settlements.versions(row.id), confirmationsOf(row)])
+      const [versions, confirmations] = await Promise.all([
+        settlements.versions(row.id),
+        confirmationsOf(row),
+      ])
       res.json({
         data: {
           ...toSettlement(row),
@@ -97,5 +100,8 @@ function sendCsv(req: Request, res: Response, rows: readonly SettlementRow[], ne
     searchParams.set('cursor', next)
     res.set('Link', `<${pathname}?${searchParams}>; rel="next"`)
   }
-  res.attachment('settlements.csv').type('text/csv').send(toCsv(CSV_COLUMNS, rows.map(toSettlement)))
+  res
+    .attachment('settlements.csv')
+    .type('text/csv')
+    .send(toCsv(CSV_COLUMNS, rows.map(toSettlement)))
 }

@@ -65,12 +65,12 @@ describe('the timeline', () => {
   const unsettled = { settledAt: null, successReportedAt: null, transactionHash: null, blockNumber: null }
   test.each<[string, Partial<SettlementRow>, string[]]>([
     ['pending', { ...unsettled, status: 'claimed', endedAt: null }, ['claimed 0']],
-    ['failed', { ...unsettled, status: 'failed', endedAt: at(6), errorReason: 'x' }, ['claimed 0', 'failed 6']],
     [
-      'reversed, and sent again',
-      { status: 'reversed' },
-      ['claimed 0', 'settled 8', 'reported 9'],
+      'failed',
+      { ...unsettled, status: 'failed', endedAt: at(6), errorReason: 'x' },
+      ['claimed 0', 'failed 6'],
     ],
+    ['reversed, and sent again', { status: 'reversed' }, ['claimed 0', 'settled 8', 'reported 9']],
     [
       'reversed for good',
       { status: 'reversed', errorReason: 'x', updatedAt: at(10) },
@@ -86,8 +86,26 @@ describe('the transactions', () => {
 
   test('are all versions; only the newest has been accepted and mined', () => {
     expect(transactionsOf(settlement(), [replaced, version({ status: 'final' })])).toEqual([
-      { hash: '0x1', state: 'replaced', signer: '0xsigner', nonce: '3', signedAt: time(1), acceptedAt: null, block: null, fee: null },
-      { hash: '0x2', state: 'final', signer: '0xsigner', nonce: '3', signedAt: time(4), acceptedAt: time(5), block: 17, fee: '100' },
+      {
+        hash: '0x1',
+        state: 'replaced',
+        signer: '0xsigner',
+        nonce: '3',
+        signedAt: time(1),
+        acceptedAt: null,
+        block: null,
+        fee: null,
+      },
+      {
+        hash: '0x2',
+        state: 'final',
+        signer: '0xsigner',
+        nonce: '3',
+        signedAt: time(4),
+        acceptedAt: time(5),
+        block: 17,
+        fee: '100',
+      },
     ])
   })
 
@@ -101,14 +119,25 @@ describe('the transactions', () => {
   })
 
   test('that the payer signed have no signer and no nonce of ours', () => {
-    expect(transactionsOf(settlement(), [version({ nonce: null })])).toMatchObject([{ signer: null, nonce: null }])
+    expect(transactionsOf(settlement(), [version({ nonce: null })])).toMatchObject([
+      { signer: null, nonce: null },
+    ])
   })
 
   test('include the one of a third party that made the payment', () => {
     const superseded = version({ hash: '0x1', status: 'superseded', blockNumber: null, share: null })
     expect(transactionsOf(settlement(), [superseded])).toMatchObject([
       { hash: '0x1', state: 'superseded' },
-      { hash: '0x2', state: 'mined', signer: null, nonce: null, signedAt: null, acceptedAt: null, block: 17, fee: null },
+      {
+        hash: '0x2',
+        state: 'mined',
+        signer: null,
+        nonce: null,
+        signedAt: null,
+        acceptedAt: null,
+        block: 17,
+        fee: null,
+      },
     ])
   })
 

@@ -16,10 +16,10 @@ export type VersionRow = {
   share: string | null
 }
 
-export const transactionsOf = (row: SettlementRow, versions: readonly VersionRow[]): SettlementTransaction[] => [
-  ...versions.map(toTransaction),
-  ...externalTransaction(row, versions),
-]
+export const transactionsOf = (
+  row: SettlementRow,
+  versions: readonly VersionRow[],
+): SettlementTransaction[] => [...versions.map(toTransaction), ...externalTransaction(row, versions)]
 
 /** Only of events whose time is stored. */
 export function timelineOf(

@@ -24,6 +24,5 @@ export const createMerchantGuard =
     const asUser = guards.withUser<Request['params']>((req, res, { id, isAdmin }) =>
       handler(req, res, isAdmin ? 'all' : { userId: id }),
     )
-    return (req, res, next) =>
-      (req.get('X-Client-ID') === undefined ? asUser : asClient)(req, res, next)
+    return (req, res, next) => (req.get('X-Client-ID') === undefined ? asUser : asClient)(req, res, next)
   }

@@ -53,7 +53,10 @@ const fields = {
   amount: z.string().describe('In the asset’s smallest unit.'),
   payer: z.string(),
   recipient: z.string(),
-  resource: z.string().nullable().describe('What was paid for, as the request named it. Null if it named nothing.'),
+  resource: z
+    .string()
+    .nullable()
+    .describe('What was paid for, as the request named it. Null if it named nothing.'),
   paymentIdentifier: z
     .string()
     .nullable()
@@ -70,7 +73,9 @@ const fields = {
   block: z.int().nullable(),
   fee: z
     .string()
-    .describe('Its share of the network fees, failed transactions too, in the network’s native smallest unit.'),
+    .describe(
+      'Its share of the network fees, failed transactions too, in the network’s native smallest unit.',
+    ),
   createdAt: time.describe('When it was first claimed. Never changes.'),
   updatedAt: time,
   settledAt: time.nullable(),
@@ -168,7 +173,9 @@ export const SettlementDetails = z
       .int()
       .nullable()
       .describe('How many make it settled; null if the network is no longer configured.'),
-    transactions: z.array(SettlementTransaction).describe('Every version of every transaction, oldest first.'),
+    transactions: z
+      .array(SettlementTransaction)
+      .describe('Every version of every transaction, oldest first.'),
     timeline: z
       .array(z.object({ at: time, event: z.enum(settlementEvents) }))
       .describe('Oldest first. `reported`: when `/settle` answered with success.'),

@@ -1,7 +1,5 @@
 import {
   AssetList,
-  FoundSettlementAnswer,
-  FoundSettlementIds,
   IdempotencyKey,
   SettlementAnswer,
   SettlementPage,
@@ -9,9 +7,7 @@ import {
   SupportedKinds,
   VerifyResult,
   type Asset,
-  type FoundSettlement,
   type NetworkKind,
-  type SettlementReference,
   type SettlementDetails,
   type SettlementsQuery,
   type SettleRequest,
@@ -46,11 +42,6 @@ export type Facilitator = {
   /** Public: requires no client key. */
   networks(): Promise<NetworkKind[]>
   assets(): Promise<Asset[]>
-  /**
-   * How far the newest settlement of a payment is; undefined if the client key has settled no such payment. Attempted once,
-   * within 2 s.
-   */
-  findSettlement(of: SettlementReference): Promise<FoundSettlement | undefined>
   /** Of the client key; its scope must cover `settlements`. */
   settlements: {
     /** Newest first; `next` is the `cursor` of the next page. */
@@ -70,7 +61,6 @@ export type FacilitatorClientOptions = {
   settleTimeoutMs?: number
 }
 
-const LOOKUP_TIMEOUT_MS = 2_000
 const MAX_RESPONSE_BYTES = 1_048_576
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -95,7 +85,6 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     httpsAgent,
   })
   const safe: Attempts = { timeoutMs, mayRetry: ({ isTransient }) => isTransient }
-  const lookup: Attempts = { timeoutMs: LOOKUP_TIMEOUT_MS, mayRetry: () => false }
   const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRetry: ({ notSent }) => notSent }
 
   async function send<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = safe): Promise<T> {
@@ -104,19 +93,9 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
       failureOf,
       attempts,
     )
-    return parsed(schema, data)
-  }
-
-  async function findSettlement(params: SettlementReference): Promise<FoundSettlement | undefined> {
-    const get = async (url: string, config: AxiosRequestConfig) =>
-      (await http.request<unknown>({ url, ...config })).data
-    const attempt = async (signal: AbortSignal) => {
-      const page = await get('/settlements', { params, signal })
-      const [newest] = parsed(FoundSettlementIds, page).data.settlements
-      return newest && get(`/settlements/${encodeURIComponent(newest.id)}`, { signal })
-    }
-    const answer = await withRetries(attempt, failureOf, lookup)
-    return answer === undefined ? undefined : parsed(FoundSettlementAnswer, answer).data
+    const parsed = schema.safeParse(data)
+    if (parsed.success) return parsed.data
+    throw new FacilitatorError('unknown', 'The response of the facilitator does not match the x402 protocol')
   }
 
   return {
@@ -133,7 +112,6 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     supported: async () => (await send(SupportedKinds, { url: '/supported' })).kinds,
     networks: async () => (await send(SupportedKinds, { url: '/networks' })).kinds,
     assets: async () => (await send(AssetList, { url: '/assets' })).data,
-    findSettlement,
     settlements: {
       list: async (params = {}) => (await send(SettlementPage, { url: '/settlements', params })).data,
       async get(id) {
@@ -150,12 +128,6 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
       httpsAgent.destroy()
     },
   }
-}
-
-function parsed<T>(schema: Schema<T>, data: unknown): T {
-  const result = schema.safeParse(data)
-  if (result.success) return result.data
-  throw new FacilitatorError('unknown', 'The response of the facilitator does not match the x402 protocol')
 }
 
 type Schema<T> = { safeParse(input: unknown): { success: true; data: T } | { success: false } }

@@ -60,7 +60,7 @@ describeInBrowser('the console of a merchant', () => {
 
   async function settle({ clientId, token }: ClientKey, amount: bigint): Promise<{ transaction: string }> {
     const request = await settleRequest(walletAt(5), Wallet.createRandom().address, amount)
-    const answer = await fetch(`${world.facilitator.apiUrl}/settle`, {
+    const answer = await fetch(`${world.facilitator.url}/api/v1/settle`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'X-Client-ID': clientId, 'X-Client-Token': token },
       body: JSON.stringify(request),
@@ -104,10 +104,10 @@ describeInBrowser('the console of a merchant', () => {
 
     const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
     const body = JSON.stringify({ email, password: PASSWORD })
-    const answer = await fetch(`${world.facilitator.apiUrl}/login`, { ...login, body })
+    const answer = await fetch(`${world.facilitator.url}/api/v1/login`, { ...login, body })
     const { data } = (await answer.json()) as { data: { access_token: string } }
     const authorization = `Bearer ${data.access_token}`
-    await fetch(`${world.facilitator.apiUrl}/sessions`, { method: 'DELETE', headers: { authorization } })
+    await fetch(`${world.facilitator.url}/api/v1/sessions`, { method: 'DELETE', headers: { authorization } })
 
     await page.getByRole('button', { name: 'Create the key' }).click()
     const dialog = page.getByRole('dialog')

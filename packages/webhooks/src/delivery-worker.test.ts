@@ -7,6 +7,8 @@ let world: WorkerWorld
 beforeAll(async () => {
   world = await openWorkerWorld()
 })
+/** What a test leaves pending is nothing for the replicas of the next one. */
+afterEach(() => world.pool.query('UPDATE webhook_endpoints SET active = false'))
 afterAll(closeAll)
 
 const allEnded = (deliveries: { state: string }[]) => deliveries.every(({ state }) => state !== 'pending')

@@ -202,6 +202,19 @@ describe('a claim that is open for more than a minute', () => {
     expect(await typesOf(id)).toEqual(['settlement.pending', 'settlement.failed', 'settlement.pending'])
   })
 
+  test('is one event, also if a scan began before another one wrote it', async () => {
+    const { clientId } = await merchant()
+    const id = await rows.settlement(clientId, { ageSeconds: 61 })
+    const session = await facilitator.database.pool.connect()
+    await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    await session.query('SELECT FROM webhook_events')
+    await scan()
+    await expect(session.query(EMIT_OVERDUE)).rejects.toThrow('could not serialize')
+    await session.query('ROLLBACK')
+    session.release()
+    expect(await typesOf(id)).toEqual(['settlement.pending'])
+  })
+
   test('is no event after its settlement has ended, even if the scan had seen it open', async () => {
     const { clientId } = await merchant()
     const id = await rows.settlement(clientId, { ageSeconds: 61 })

@@ -168,12 +168,22 @@ describe('credits.low', () => {
   })
 
   test('is not missed by an account that is made while an endpoint is', async () => {
-    for (let round = 0; round < 10; round++) {
-      const { wallet, create } = await owner()
-      await Promise.all([gateway.fund(wallet.address, 10), create({ balance_below: 8 })])
-      const limits = 'SELECT low_balances FROM accounts WHERE wallet = $1'
-      expect((await gateway.pool.query(limits, [wallet.address])).rows).toEqual([{ low_balances: [8n] }])
-    }
+    const { wallet, create } = await owner()
+    const session = await gateway.pool.connect()
+    await session.query('BEGIN')
+    await session.query('INSERT INTO accounts (wallet, pricing_plan_id) VALUES ($1, 1)', [wallet.address])
+    const created = create({ balance_below: 8 })
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()`
+    const isWaiting = eventually(
+      () => gateway.pool.query(waiting),
+      ({ rowCount }) => rowCount === 1,
+    )
+    await Promise.race([created, isWaiting])
+    await session.query('COMMIT')
+    session.release()
+    await created
+    const limits = 'SELECT low_balances FROM accounts WHERE wallet = $1'
+    expect((await gateway.pool.query(limits, [wallet.address])).rows).toEqual([{ low_balances: [8n] }])
   })
 
   test('of a batch that crosses several limits comes for each of them', async () => {

@@ -47,7 +47,7 @@ describeInBrowser('the console of a buyer', () => {
   }
 
   async function buy(page: Page) {
-    await page.getByRole('button', { name: 'Buy credits of Base Sepolia starter' }).click()
+    await page.getByRole('button', { name: 'Buy 100 credits of Base Sepolia starter' }).click()
   }
 
   test('the root of the gateway leads to it', async () => {
@@ -198,6 +198,7 @@ describeInBrowser('the console of a buyer', () => {
       await page.getByText('No keys yet').waitFor()
       await check('keys')
       await page.getByRole('link', { name: 'Payments', exact: true }).click()
+      await page.getByRole('table').getByRole('link').first().waitFor()
       await check('payments')
       await page.getByRole('table').getByRole('link').first().click()
       await page.getByRole('heading', { name: 'Steps' }).waitFor()

@@ -36,6 +36,7 @@ export const shared = {
     requestId: (id: string) => `Request ${id}`,
   },
   notFound: { title: 'No such page', text: 'This address leads nowhere.', home: 'Go to the first page' },
+  textOf: (label: string) => `${label}, as text`,
   secret: {
     once: 'Copy it now: it is not shown again.',
     done: 'I have stored it',
@@ -610,7 +611,7 @@ export const buyer = {
     text: 'Credits do not expire, and stay with your wallet.',
     none: 'No plan is offered at the moment',
     buy: (credits: number) => `Buy ${credits} credits`,
-    buyPlan: (name: string) => `Buy credits of ${name}`,
+    buyPlan: (credits: number, name: string) => `Buy ${credits} credits of ${name}`,
     credits: (count: string) => `${count} credits`,
     perCall: (price: string, symbol: string) => `${price} ${symbol} a credit`,
     otherWallet: { evm: 'Paid with an EVM wallet', cosmos: 'Paid with a Cosmos wallet' },

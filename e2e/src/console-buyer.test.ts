@@ -1,6 +1,8 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
+import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Page } from 'playwright-core'
+import { Webhook } from 'standardwebhooks'
 import {
   accessibilityProblems,
   LARGE,
@@ -32,6 +34,7 @@ describeInBrowser('the console of a buyer', () => {
     expect(browser.errors()).toEqual([])
     await browser.close()
     await world.stop()
+    await closeAll()
   }, 30_000)
   beforeEach(async () => {
     isRefusing = false
@@ -144,6 +147,29 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByRole('button', { name: 'Delete the key explorer' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No keys yet').waitFor()
+    await page.close()
+  })
+
+  test('adds a webhook, whose receiver verifies what happens to the wallet', async () => {
+    const receiver = await startWebhookReceiver()
+    const page = await open('webhooks')
+    await connect(page)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
+    await page.getByLabel('URL').fill(receiver.url)
+    await page.getByRole('checkbox', { name: 'credits.bought' }).check()
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('link', { name: 'Plans' }).click()
+    await buy(page)
+    await page.getByText('You have bought 100 credits.').waitFor()
+    const [bought] = await receiver.until(1)
+    if (!bought) throw new Error('nothing was received')
+    expect(new Webhook(secret).verify(bought.text, bought.headers as Record<string, string>)).toMatchObject({
+      type: 'credits.bought',
+      data: { payer: wallet.address, credits: 100 },
+    })
     await page.close()
   })
 

@@ -13,6 +13,7 @@ export const useDailyMetrics = (days: number) =>
     queryKey: ['daily', days],
     queryFn: ({ signal }) =>
       get<DayMetrics[]>(withQuery('/x402-metrics/daily', { from: daysBefore(new Date(), days - 1) }), signal),
+    refetchInterval: INTERVAL_MS,
   })
 
 /** Of all time. */

@@ -98,18 +98,27 @@ test('a payment that is open for more than a minute is one event, and another on
   const { wallet, create } = await owner()
   await create()
   const scan = () => gateway.pool.query(EMIT_OVERDUE)
+  /** A scan skips what another one is writing. */
+  const scanUntil = (events: number) =>
+    eventually(
+      async () => {
+        await scan()
+        return typesOf(id)
+      },
+      (types) => types.length === events,
+    )
   const payment = { wallet: wallet.address, credits: 1, status: 'settling' }
   const [id, young] = [await insertPayment(gateway.pool, payment), await insertPayment(gateway.pool, payment)]
   await gateway.pool.query(`UPDATE payments SET created_at = now() - interval '61 seconds' WHERE id = $1`, [
     id,
   ])
   await Promise.all(Array.from({ length: 8 }, scan))
-  await scan()
+  await scanUntil(1)
   expect([await typesOf(id), await typesOf(young)]).toEqual([['payment.pending'], []])
   await gateway.pool.query(`UPDATE payments SET status = 'failed' WHERE id = $1`, [id])
   await scan()
   await gateway.pool.query(`UPDATE payments SET status = 'received', round = 2 WHERE id = $1`, [id])
-  await scan()
+  await scanUntil(3)
   await scan()
   expect(await typesOf(id)).toEqual(['payment.pending', 'payment.failed', 'payment.pending'])
   await gateway.pool.query('DELETE FROM payments WHERE id = ANY($1)', [[id, young]])

@@ -4,6 +4,7 @@ import { withQuery } from '../../api/api'
 import { get } from '../api'
 import { type DayMetrics, daysBefore } from './metrics'
 
+const INTERVAL_MS = 15_000
 /** While a merchant waits for the first payment. */
 const FIRST_STEPS_INTERVAL_MS = 5_000
 

@@ -857,12 +857,14 @@ export const operator = {
     actions: 'Actions',
     disable: 'Disable',
     enable: 'Enable',
+    disableUser: (email: string) => `Disable ${email}`,
+    enableUser: (email: string) => `Enable ${email}`,
     disableText: (email: string) => `Logins, tokens and client keys of ${email} are rejected at once.`,
     enableText: (email: string) => `${email} can log in again, and its client keys work again.`,
     resetPassword: 'Reset password',
     resetText: (email: string) =>
       `Issues a token with which ${email} sets a new password within an hour. An earlier token stops working.`,
-    resetFor: (email: string) => `Password reset of ${email}`,
+    resetFor: (email: string) => `Reset password of ${email}`,
     token: 'Token',
   },
 } as const

@@ -77,15 +77,36 @@ async function leaverOf() {
   const { api } = facilitator
   const user = { email: `${randomBytes(8).toString('hex')}@example.com`, password: LEAVER_PASSWORD }
   await api.post('/api/v1/signup').send(user).expect(200)
-  const { id, accessToken, authorization } = await signIn(api, user)
-  const sessions = await api.get('/api/v1/sessions').set(authorization).expect(200)
+  const { id, accessToken } = await signIn(api, user)
   const issued = await api.post(`/admin/users/${id}/password-reset`).set(as(ADMIN_TOKEN)).expect(200)
   return {
     id: String(id),
     token: accessToken,
-    session: (sessions.body as { data: { id: string }[] }).data[0]?.id,
     reset: (issued.body as { data: { token: string } }).data.token,
   }
+}
+
+async function ownerOf() {
+  const { api } = facilitator
+  const user = await newUser(api)
+  await times(liveCounts.session, () => signIn(api, user))
+  const { accessToken, authorization } = await signIn(api, user)
+  const { body } = await api.get('/api/v1/sessions').set(authorization).expect(200)
+  const sessions = (body as { data: { id: string; current: boolean }[] }).data
+  const webhooks = await times(liveCounts.webhook, () => webhookOf(authorization))
+  const tested = await api.post(`/api/v1/webhooks/${webhooks[0]}/test`).set(authorization).expect(200)
+  return {
+    token: accessToken,
+    sessions: sessions.filter(({ current }) => !current).map(({ id }) => id),
+    webhooks,
+    delivery: (tested.body as { data: { id: string } }).data.id,
+  }
+}
+
+async function webhookOf(authorization: { Authorization: string }) {
+  const webhook = { url: 'https://shop.example/hooks' }
+  const answer = await facilitator.api.post('/api/v1/webhooks').set(authorization).send(webhook).expect(201)
+  return (answer.body as { data: { id: string } }).data.id
 }
 
 async function adminId(path: string, body: object) {
@@ -130,6 +151,7 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
   const invitations = await times(liveCounts.invitation, () => adminId('/admin/invitations', {}))
 
   const leavers = await times(liveCounts.leaver, leaverOf)
+  const owner = await ownerOf()
 
   const signedValue = (name: string) => (index: number) => payments[index]?.authorization[name as 'from']
   const values: Record<string, (index: number) => string | undefined> = {
@@ -152,7 +174,10 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
     leaver: (index) => leavers[index]?.token,
     leaverId: (index) => leavers[index]?.id,
     leaverPassword: () => LEAVER_PASSWORD,
-    session: (index) => leavers[index]?.session,
+    owner: () => owner.token,
+    session: (index) => owner.sessions[index],
+    webhook: (index) => owner.webhooks[index],
+    delivery: () => owner.delivery,
     reset: (index) => leavers[index]?.reset,
     registered: () => registered,
     signature: (index) => payments[index]?.signature,

@@ -26,11 +26,24 @@ export const liveCounts = {
   recipient: 40,
   invitation: 40,
   leaver: 30,
+  session: 20,
+  webhook: 4,
   registered: 1,
 }
 
 /** They end sessions or change a password: of users whom nothing else needs. All have one password. */
-const LEAVING = ['logOut', 'endSession', 'endOtherSessions', 'changePassword', 'deleteUser']
+const LEAVING = ['logOut', 'endOtherSessions', 'changePassword', 'deleteUser']
+
+/** They name a session, a webhook or a delivery of one user, whom nothing else needs. */
+const isOfOwner = (operationId: string) =>
+  operationId === 'endSession' || /^(?!create|list)\w+Webhook|^listWebhookDeliveries/.test(operationId)
+
+/** Deliveries belong to the first webhook, which stays active. */
+const webhookFor = (operationId: string) => {
+  if (operationId === 'updateWebhook') return fc.constant('<<webhook:1>>')
+  if (operationId === 'deleteWebhook') return fc.constantFrom('<<webhook:2>>', '<<webhook:3>>')
+  return fc.constant('<<webhook:0>>')
+}
 
 export const requestOptions: RequestOptions = {
   weightOf({ path, operation: { operationId, requestBody } }) {
@@ -48,11 +61,13 @@ export const requestOptions: RequestOptions = {
       )
       .map((lists) => lists.flat()),
 
-  pathOf({ operation: { operationId } }) {
+  pathOf({ operation: { operationId } }, name) {
+    if (name === 'deliveryId') return fc.constant('<<delivery:0>>')
     if (/^(deleteRecipient|unassignRecipient)/.test(operationId))
       return live('recipient', liveCounts.recipient)
     if (operationId.startsWith('deleteInvitation')) return live('invitation', liveCounts.invitation)
-    if (operationId === 'endSession') return live('session', liveCounts.leaver)
+    if (operationId === 'endSession') return live('session', liveCounts.session)
+    if (isOfOwner(operationId)) return webhookFor(operationId)
     if (operationId.startsWith('issuePasswordReset')) return live('leaverId', liveCounts.leaver)
     if (operationId.startsWith('activateAsset')) return live('registered', liveCounts.registered)
     // The first payments of the run.
@@ -129,6 +144,8 @@ function credentialsFor({ security, operationId }: Described['operation']): fc.A
     return often(bearer(fc.constant('<<adminToken:0>>')), invalidTokens('<<admin:0>>'), 8)
   if (LEAVING.includes(operationId))
     return often(bearer(live('leaver', liveCounts.leaver)), invalidTokens('<<leaver:0>>'), 8)
+  if (isOfOwner(operationId))
+    return often(bearer(fc.constant('<<owner:0>>')), invalidTokens('<<owner:0>>'), 8)
   const isOwn = ['deleteClient', 'updateResource', 'reserveRecipient', 'deleteRecipient'].includes(
     operationId,
   )

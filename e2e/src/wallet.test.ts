@@ -372,7 +372,7 @@ describe('fetch', () => {
     expect(await (await get('/keys')).json()).toMatchObject({ data: [{ label: 'mine' }] })
     await endSession(storage)
     const answer = await get('/webhooks?limit=1')
-    expect([answer.status, await answer.json()]).toEqual([200, []])
+    expect([answer.status, await answer.json()]).toEqual([200, { data: [] }])
     expect(names).toEqual(['signed-in', 'signed-in'])
     expect(await spentBy(wallet)).toBe(0n)
   })

@@ -146,7 +146,7 @@ export const merchant = {
   },
   settlements: {
     text: 'Payments that your client keys settled, newest first.',
-    open: (id: string) => `Settlement ${id}, `,
+    open: (id: string) => `Settlement ${id}`,
     states: { pending: 'pending', settled: 'settled', failed: 'failed', reversed: 'reversed' },
     columns: {
       createdAt: 'Received',
@@ -418,7 +418,7 @@ export const merchant = {
     deliveries: {
       title: 'Deliveries',
       text: 'Events of one settlement keep their order.',
-      open: (id: string) => `Delivery ${id}, `,
+      open: (id: string) => `Delivery ${id}`,
       all: 'all',
       states: { pending: 'pending', delivered: 'delivered', failed: 'failed' },
       none: 'No deliveries yet',

@@ -1,6 +1,8 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
+import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Page } from 'playwright-core'
+import { Webhook } from 'standardwebhooks'
 import {
   accessibilityProblems,
   LARGE,
@@ -32,6 +34,7 @@ describeInBrowser('the console of a buyer', () => {
     expect(browser.errors()).toEqual([])
     await browser.close()
     await world.stop()
+    await closeAll()
   }, 30_000)
   beforeEach(async () => {
     isRefusing = false
@@ -47,7 +50,7 @@ describeInBrowser('the console of a buyer', () => {
   }
 
   async function buy(page: Page) {
-    await page.getByRole('button', { name: 'Buy credits of Base Sepolia starter' }).click()
+    await page.getByRole('button', { name: 'Buy 100 credits of Base Sepolia starter' }).click()
   }
 
   test('the root of the gateway leads to it', async () => {
@@ -91,7 +94,7 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
-  test('a wallet without money is told why, and charged nothing', async () => {
+  test('a wallet without money sees why, and pays nothing', async () => {
     wallet = Wallet.createRandom()
     const page = await open('plans')
     await connect(page)
@@ -147,6 +150,29 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
+  test('adds a webhook, whose receiver verifies what happens to the wallet', async () => {
+    const receiver = await startWebhookReceiver()
+    const page = await open('webhooks')
+    await connect(page)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
+    await page.getByLabel('URL').fill(receiver.url)
+    await page.getByRole('checkbox', { name: 'credits.bought' }).check()
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('link', { name: 'Plans' }).click()
+    await buy(page)
+    await page.getByText('You have bought 100 credits.').waitFor()
+    const [bought] = await receiver.until(1)
+    if (!bought) throw new Error('nothing was received')
+    expect(new Webhook(secret).verify(bought.text, bought.headers as Record<string, string>)).toMatchObject({
+      type: 'credits.bought',
+      data: { payer: wallet.address, credits: 100 },
+    })
+    await page.close()
+  })
+
   test('keeps what was typed while the gateway cannot be reached', async () => {
     const page = await open('plans')
     await connect(page)
@@ -198,6 +224,7 @@ describeInBrowser('the console of a buyer', () => {
       await page.getByText('No keys yet').waitFor()
       await check('keys')
       await page.getByRole('link', { name: 'Payments', exact: true }).click()
+      await page.getByRole('table').getByRole('link').first().waitFor()
       await check('payments')
       await page.getByRole('table').getByRole('link').first().click()
       await page.getByRole('heading', { name: 'Steps' }).waitFor()

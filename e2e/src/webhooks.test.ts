@@ -20,13 +20,17 @@ afterAll(async () => {
 
 type Event = { type: string; data: { id: string; transaction: string } }
 
-async function send(url: string, headers: Record<string, string>, body?: object) {
+async function send(
+  url: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<{ status: number; body: unknown }> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     ...(body ? { body: JSON.stringify(body) } : {}),
   })
-  return { status: answer.status, body: (await answer.json()) as unknown }
+  return { status: answer.status, body: await answer.json() }
 }
 
 /** A receiver that holds the first request of each message, while `isHolding`, so that a kill interrupts its delivery. */

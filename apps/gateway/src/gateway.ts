@@ -207,7 +207,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     payments: createPaymentHandlers({
       buyInSession: createBuyInSession({ ...inSession, inFlight }),
       history,
-      findSettlement: createSettlementLookup({ facilitator, logger }),
+      findSettlement: createSettlementLookup({ settlements: facilitator.settlements, logger }),
       resource: `${environment.PUBLIC_URL}/credits`,
     }),
     accounts: createAccountHandlers({

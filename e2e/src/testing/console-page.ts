@@ -23,7 +23,7 @@ window.addEventListener('eip6963:requestProvider', announce)
 
 /** Opens pages of a console. `errors` are those that the pages wrote, or did not catch, but for refused requests. */
 export async function openConsole(answer: AnswerRequest = () => undefined) {
-  const walletRequest = async (method: string, params: string[]) => answer(method, params)
+  const walletRequest = (method: string, params: string[]) => answer(method, params)
   const browser = await launchBrowser({ functions: { walletRequest } })
   const { context } = browser
   context.setDefaultTimeout(ACTION_TIMEOUT_MS)

@@ -10,7 +10,7 @@ export async function obtainClientKey(apiUrl: string, secrets: Secrets): Promise
   const headers = { authorization: `Bearer ${accessToken}` }
   const answer = await fetchJson<{ data: { client: ClientKey } }>(`${apiUrl}/clients`, {
     headers,
-    body: { title: 'Gateway of this development network', scope: 'verify,settle,supported' },
+    body: { title: 'Gateway of this development network', scope: 'verify,settle,supported,settlements' },
   })
   const { clientId, token } = expectOk(answer).data.client
   return { clientId, token }

@@ -1,3 +1,4 @@
+import { SettlementAnswer, SettlementPage } from '@tollgate/protocol'
 import { gzipSync } from 'node:zlib'
 import { createFacilitatorClient } from './client'
 import {
@@ -17,6 +18,9 @@ import {
 import { closeAll, closeLater, json, startServer } from './testing/servers'
 
 afterEach(closeAll)
+
+const exampleOf = (schema: { meta(): Record<string, unknown> | undefined }) =>
+  (schema.meta()?.['examples'] as [unknown])[0]
 
 const key = { 'x-client-id': clientId, 'x-client-token': clientToken }
 
@@ -69,6 +73,45 @@ describe('each call sends the client key and returns the response unchanged', ()
     }
     const server = await startServer((res) => json(res, 200, refused))
     expect(await calls.settle(clientOf(server.url))).toEqual(refused)
+  })
+})
+
+describe('the settlements of the client key', () => {
+  const page = SettlementPage.parse(exampleOf(SettlementPage))
+  const { data: details } = SettlementAnswer.parse(exampleOf(SettlementAnswer))
+
+  test('are listed with the filters in the query', async () => {
+    const server = await startServer((res) => json(res, 200, page))
+    const { list } = clientOf(server.url).settlements
+    expect(await list({ payer: '0xa', nonce: '0x1', limit: 2 })).toEqual(page.data)
+    expect(await list()).toEqual(page.data)
+    expect(server.asked).toMatchObject([
+      { method: 'GET', path: '/api/v1/settlements?payer=0xa&nonce=0x1&limit=2', headers: key },
+      { method: 'GET', path: '/api/v1/settlements', headers: key },
+    ])
+  })
+
+  test('are read by a reference, in one segment of the path', async () => {
+    const server = await startServer((res) => json(res, 200, { data: details }))
+    expect(await clientOf(server.url).settlements.get('../0xa?b')).toEqual(details)
+    expect(server.asked).toMatchObject([{ path: '/api/v1/settlements/..%2F0xa%3Fb', headers: key }])
+  })
+
+  test('are undefined if the facilitator knows none', async () => {
+    const server = await startServer((res) => json(res, 404, { code: 'NOT_FOUND', message: 'none' }))
+    expect(await clientOf(server.url).settlements.get('7')).toBeUndefined()
+  })
+
+  test.each([
+    [400, 'INVALID_REQUEST', 'rejected'],
+    [403, 'FORBIDDEN', 'unauthorized'],
+    [404, 'SOMETHING_ELSE', 'unknown'],
+    [500, 'INTERNAL_ERROR', 'unknown'],
+  ])('status %d %s is %s', async (status, code, kindOfError) => {
+    const server = await startServer((res) => json(res, status, { code, message: 'as the server says' }))
+    const { list, get } = clientOf(server.url).settlements
+    for (const result of [list(), get('7')])
+      expect(await failureOf(result)).toMatchObject({ kind: kindOfError, status, code })
   })
 })
 

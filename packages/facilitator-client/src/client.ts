@@ -1,15 +1,15 @@
 import {
   AssetList,
-  FoundSettlementAnswer,
-  FoundSettlementIds,
   IdempotencyKey,
+  SettlementAnswer,
+  SettlementPage,
   SettleResult,
   SupportedKinds,
   VerifyResult,
   type Asset,
-  type FoundSettlement,
   type NetworkKind,
-  type SettlementReference,
+  type SettlementDetails,
+  type SettlementsQuery,
   type SettleRequest,
   type VerifyRequest,
 } from '@tollgate/protocol'
@@ -42,11 +42,13 @@ export type Facilitator = {
   /** Public: requires no client key. */
   networks(): Promise<NetworkKind[]>
   assets(): Promise<Asset[]>
-  /**
-   * How far the newest settlement of a payment is; undefined if the client key has settled no such payment. Attempted once,
-   * within 2 s.
-   */
-  findSettlement(of: SettlementReference): Promise<FoundSettlement | undefined>
+  /** Of the client key; its scope must cover `settlements`. */
+  settlements: {
+    /** Newest first; `next` is the `cursor` of the next page. */
+    list(query?: Partial<SettlementsQuery>): Promise<SettlementPage['data']>
+    /** By its id, payment identifier or transaction hash; undefined if the key has no such settlement. */
+    get(id: string): Promise<SettlementDetails | undefined>
+  }
 }
 
 export type FacilitatorClientOptions = {
@@ -59,7 +61,6 @@ export type FacilitatorClientOptions = {
   settleTimeoutMs?: number
 }
 
-const LOOKUP_TIMEOUT_MS = 2_000
 const MAX_RESPONSE_BYTES = 1_048_576
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -84,7 +85,6 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     httpsAgent,
   })
   const safe: Attempts = { timeoutMs, mayRetry: ({ isTransient }) => isTransient }
-  const lookup: Attempts = { timeoutMs: LOOKUP_TIMEOUT_MS, mayRetry: () => false }
   const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRetry: ({ notSent }) => notSent }
 
   async function send<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = safe): Promise<T> {
@@ -93,19 +93,9 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
       failureOf,
       attempts,
     )
-    return parsed(schema, data)
-  }
-
-  async function findSettlement(params: SettlementReference): Promise<FoundSettlement | undefined> {
-    const get = async (url: string, config: AxiosRequestConfig) =>
-      (await http.request<unknown>({ url, ...config })).data
-    const attempt = async (signal: AbortSignal) => {
-      const page = await get('/settlements', { params, signal })
-      const [newest] = parsed(FoundSettlementIds, page).data.settlements
-      return newest && get(`/settlements/${encodeURIComponent(newest.id)}`, { signal })
-    }
-    const answer = await withRetries(attempt, failureOf, lookup)
-    return answer === undefined ? undefined : parsed(FoundSettlementAnswer, answer).data
+    const parsed = schema.safeParse(data)
+    if (parsed.success) return parsed.data
+    throw new FacilitatorError('unknown', 'The response of the facilitator does not match the x402 protocol')
   }
 
   return {
@@ -122,18 +112,22 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     supported: async () => (await send(SupportedKinds, { url: '/supported' })).kinds,
     networks: async () => (await send(SupportedKinds, { url: '/networks' })).kinds,
     assets: async () => (await send(AssetList, { url: '/assets' })).data,
-    findSettlement,
+    settlements: {
+      list: async (params = {}) => (await send(SettlementPage, { url: '/settlements', params })).data,
+      async get(id) {
+        try {
+          return (await send(SettlementAnswer, { url: `/settlements/${encodeURIComponent(id)}` })).data
+        } catch (error) {
+          if (error instanceof FacilitatorError && error.code === 'NOT_FOUND') return undefined
+          throw error
+        }
+      },
+    },
     close() {
       httpAgent.destroy()
       httpsAgent.destroy()
     },
   }
-}
-
-function parsed<T>(schema: Schema<T>, data: unknown): T {
-  const result = schema.safeParse(data)
-  if (result.success) return result.data
-  throw new FacilitatorError('unknown', 'The response of the facilitator does not match the x402 protocol')
 }
 
 type Schema<T> = { safeParse(input: unknown): { success: true; data: T } | { success: false } }

@@ -16,7 +16,6 @@ const transientStatuses = [429, 503]
 
 /** Drops the original error: the headers of an axios error contain our client key. */
 export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof FacilitatorError) return final(thrown)
   if (!isAxiosError(thrown))
     return final(new FacilitatorError('unknown', 'The request to the facilitator failed'))
   if (thrown.response) return responseFailure(thrown.response)

@@ -182,7 +182,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     if (isPaidElsewhere(request.headers)) return request.send()
     const path = pathBelow(url, request.url)
     if (path === undefined) return payingFetch(request)
-    if (!isCall(path)) return request.send()
+    if (!needsSession(path)) return request.send()
     const { method, body, signal } = request
     const headers = Object.fromEntries(request.headers)
     return calls.call(path, { method, headers, signal, ...(body ? { body } : {}) })
@@ -262,8 +262,9 @@ const defaultStorage = (): WalletStorage => (isBrowser() ? browserStorage() : me
 const pathBelow = (url: string, target: string): string | undefined =>
   target.startsWith(`${url}/`) ? target.slice(url.length) : undefined
 
-/** What the gateway charges for, unless an access key in the URL pays. */
-const isCall = (path: string) => /^\/(?:rpc$|v1\/)/.test(path) && !path.includes('/tgk_')
+/** What the gateway charges for, unless an access key in the URL pays, and what belongs to the wallet alone. */
+const needsSession = (path: string) =>
+  /^\/(?:rpc$|v1\/|(?:keys|webhooks)(?:[/?]|$))/.test(path) && !path.includes('/tgk_')
 
 const PAYING_HEADERS = ['authorization', 'x-payment', 'payment-signature', 'sign-in-with-x']
 

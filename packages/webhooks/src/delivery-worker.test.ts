@@ -7,6 +7,8 @@ let world: WorkerWorld
 beforeAll(async () => {
   world = await openWorkerWorld()
 })
+/** What a test leaves pending is nothing for the replicas of the next one. */
+afterEach(() => world.pool.query('UPDATE webhook_endpoints SET active = false'))
 afterAll(closeAll)
 
 const allEnded = (deliveries: { state: string }[]) => deliveries.every(({ state }) => state !== 'pending')
@@ -195,15 +197,25 @@ describe('an endpoint', () => {
 })
 
 describe('replicas', () => {
-  test('share the deliveries: each is sent once, in the order of its subject', async () => {
-    const receiver = await startWebhookReceiver()
+  test('share the deliveries: each is sent once, and of a subject only one at a time, in order', async () => {
+    const open = new Set<string>()
+    const overlaps: string[] = []
+    const receiver = await startWebhookReceiver((res, { subject }) => {
+      if (open.has(subject)) overlaps.push(subject)
+      open.add(subject)
+      setTimeout(() => {
+        open.delete(subject)
+        res.writeHead(200).end()
+      }, 5)
+    })
     const { owner, deliveries } = await world.newEndpoint(receiver.url)
-    for (let n = 0; n < 20; n++)
-      for (let s = 0; s < 10; s++) await world.emit(owner, `subject ${s}`, 'x', { n })
+    for (let s = 0; s < 10; s++)
+      for (let n = 0; n < 20; n++) await world.emit(owner, `subject ${s}`, 'x', { n })
     const replicas = Array.from({ length: 3 }, () => world.startReplica())
     await eventually(deliveries, allEnded)
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(200)
     expect(receiver.received).toHaveLength(200)
+    expect(overlaps).toEqual([])
     for (let s = 0; s < 10; s++) {
       const numbers = receiver.received.filter(({ subject }) => subject === `subject ${s}`).map(numberOf)
       expect(numbers).toEqual(Array.from({ length: 20 }, (_, n) => n))

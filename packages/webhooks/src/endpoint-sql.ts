@@ -33,6 +33,12 @@ WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
 export const DELETE = `
 UPDATE webhook_endpoints SET deleted_at = now(), active = false, secret = '', previous_secret = NULL WHERE ${IS_OWN}`
 
+/** $1 owner. Of an owner that is deleted: keeps nothing that it wrote. */
+export const DELETE_ALL = `
+UPDATE webhook_endpoints SET deleted_at = coalesce(deleted_at, now()), active = false, secret = '', previous_secret = NULL, url = '',
+  description = ''
+WHERE owner = $1`
+
 export const ROTATE = `
 UPDATE webhook_endpoints SET previous_secret = secret, secret = $3, secret_rotated_at = now() WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
 

@@ -1,8 +1,9 @@
-import { withTransaction, type Pool } from '@tollgate/database'
+import { withTransaction, type Pool, type PoolClient } from '@tollgate/database'
 import { randomUUID } from 'node:crypto'
 import {
   CREATE,
   DELETE,
+  DELETE_ALL,
   DELIVERIES,
   DETAIL,
   FIND,
@@ -61,6 +62,11 @@ type Page = { before: bigint | null; state: DeliveryState | null; limit: number 
 type Range = { from: Date; to: Date; state: DeliveryState | null }
 
 export type EndpointStore = ReturnType<typeof createEndpointStore>
+
+/** In the transaction that deletes the owner, after its lock. No delivery begins after its commit. */
+export async function deleteEndpointsOf(owner: string, session: PoolClient): Promise<void> {
+  await session.query(DELETE_ALL, [owner])
+}
 
 /** Every statement names the owner: an id of another one is unknown. */
 export function createEndpointStore(pool: Pool) {

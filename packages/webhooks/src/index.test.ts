@@ -5,6 +5,7 @@ test('exports these names and no others', () => {
     'createDeliveryWorker',
     'createEndpointStore',
     'createWebhookHandlers',
+    'deleteEndpointsOf',
     'showEndpoint',
     'webhookRetentionTasks',
   ])

@@ -1,5 +1,5 @@
 export { createDeliveryWorker } from './delivery-worker'
-export { createEndpointStore } from './endpoint-store'
+export { createEndpointStore, deleteEndpointsOf } from './endpoint-store'
 export { createWebhookHandlers, type WebhookWire } from './handlers'
 export { webhookRetentionTasks } from './retention-tasks'
 export { showEndpoint } from './show-endpoint'

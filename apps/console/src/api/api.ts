@@ -44,10 +44,16 @@ export async function sendRequest(
 /** The JSON of a response whose shape the service of the same version guarantees. @throws ApiError */
 export async function requestJson<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
   const response = await sendRequest(method, path, options)
+  return (await readJson(response, options?.signal)) as T
+}
+
+/** @throws ApiError also for a refusal */
+export async function readJson(response: Response, signal?: AbortSignal): Promise<unknown> {
+  if (!response.ok) throw await refusalOf(response)
   try {
-    return (await response.json()) as T
+    return await response.json()
   } catch (error) {
-    if (options?.signal?.aborted === true) throw error
+    if (signal?.aborted === true) throw error
     throw new ApiError(0, 'MALFORMED', shared.failed.malformed)
   }
 }

@@ -5,6 +5,7 @@ import {
   IconLayoutDashboard,
   IconPlayerPlay,
   IconReceipt,
+  IconWebhook,
 } from '@tabler/icons-react'
 import { lazy } from 'react'
 import { Route, Switch } from 'wouter'
@@ -20,6 +21,7 @@ const Calls = lazy(() => import('./pages/calls'))
 const Payments = lazy(() => import('./pages/payments'))
 const Payment = lazy(() => import('./pages/payment'))
 const Keys = lazy(() => import('./pages/keys'))
+const Webhooks = lazy(() => import('./pages/webhooks'))
 const Playground = lazy(() => import('./pages/playground'))
 
 const items: NavItem[] = [
@@ -29,6 +31,7 @@ const items: NavItem[] = [
   { path: '/calls', label: buyer.calls.title, icon: IconHistory },
   { path: '/payments', label: buyer.payments.title, icon: IconReceipt },
   { path: '/keys', label: buyer.keys.title, icon: IconKey },
+  { path: '/webhooks', label: buyer.webhooks.title, icon: IconWebhook },
 ]
 
 /** The gateway's pages, for the owner of a wallet. */
@@ -43,6 +46,7 @@ export const View = () => (
         <Route path="/payments" component={Payments} />
         <Route path="/payments/:id">{({ id }) => <Payment id={id} />}</Route>
         <Route path="/keys" component={Keys} />
+        <Route path="/webhooks/*?" component={Webhooks} />
         <Route component={NotFound} />
       </Switch>
     </Frame>

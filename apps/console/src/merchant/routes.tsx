@@ -10,11 +10,8 @@ import { Resources } from './resources/resources'
 import { SettlementPage } from './settlements/settlement-page'
 import { Settlements } from './settlements/settlements'
 import { Snippets } from './snippets/snippets'
-import { DeliveryPage } from './webhooks/delivery-page'
-import { EditWebhook } from './webhooks/edit-webhook'
-import { NewWebhook } from './webhooks/new-webhook'
-import { WebhookPage } from './webhooks/webhook-page'
-import { Webhooks } from './webhooks/webhooks'
+import { WebhookRoutes } from '../webhooks/webhook-routes'
+import { webhookService } from './webhook-service'
 
 export const Routes = () => (
   <Switch>
@@ -24,12 +21,8 @@ export const Routes = () => (
     <Route path="/keys" component={ClientKeys} />
     <Route path="/keys/new" component={CreateKey} />
     <Route path="/snippets" component={Snippets} />
-    <Route path="/webhooks" component={Webhooks} />
-    <Route path="/webhooks/new" component={NewWebhook} />
-    <Route path="/webhooks/:id">{({ id }) => <WebhookPage id={id} />}</Route>
-    <Route path="/webhooks/:id/edit">{({ id }) => <EditWebhook id={id} />}</Route>
-    <Route path="/webhooks/:id/deliveries/:deliveryId">
-      {({ id, deliveryId }) => <DeliveryPage webhookId={id} id={deliveryId} />}
+    <Route path="/webhooks/*?">
+      <WebhookRoutes service={webhookService} />
     </Route>
     <Route path="/resources" component={Resources} />
     <Route path="/resources/new" component={NewResource} />

@@ -7,8 +7,6 @@ export type SessionState = 'signed-out' | 'signed-in' | 'locked'
 
 export type Tokens = { accessToken: string; refreshToken: string }
 
-export type Session = ReturnType<typeof createSession>
-
 const isRefused = (error: unknown) => isApiError(error) && error.status === 401
 
 /** The access token is in memory only. Many requests that need a new one share one refresh. */

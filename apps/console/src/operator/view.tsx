@@ -40,8 +40,6 @@ export const OperatorView = () => (
   </AdminProvider>
 )
 
-export default OperatorView
-
 function Pages() {
   const { isSignedIn, signOut } = useAdmin()
   const account = isSignedIn ? (

@@ -5,9 +5,9 @@ type NavigateOptions = { replace?: boolean; state?: unknown }
 const read = () => `/${window.location.hash.replace(/^#?\/?/, '')}`
 
 /** `/settlements` of `/settlements?state=failed`. */
-export const pathOf = (location: string) => location.split('?', 1)[0] ?? '/'
+const pathOf = (location: string) => location.split('?', 1)[0] ?? '/'
 /** `state=failed` of the same. */
-export const searchOf = (location: string) => location.slice(pathOf(location).length + 1)
+const searchOf = (location: string) => location.slice(pathOf(location).length + 1)
 
 function subscribe(listener: () => void) {
   window.addEventListener('hashchange', listener)

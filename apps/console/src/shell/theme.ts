@@ -1,4 +1,5 @@
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import { createTheme, type CSSVariablesResolver, type MantineColorsTuple, Modal } from '@mantine/core'
+import { shared } from '../texts'
 
 /** White text on shade 7, and shade 7 on white, have a contrast above 4.5 (WCAG 2.2, 1.4.3). */
 const petrol: MantineColorsTuple = [
@@ -24,6 +25,16 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.2rem' } } },
+  components: {
+    Modal: Modal.extend({
+      defaultProps: {
+        centered: true,
+        closeButtonProps: { 'aria-label': shared.close },
+        // Its element is `header`, which would be a second banner of the page.
+        attributes: { header: { role: 'presentation' } },
+      },
+    }),
+  },
 })
 
 /** Mantine's own dimmed text, and its text on a light colour, are too pale (WCAG 2.2, 1.4.3). */

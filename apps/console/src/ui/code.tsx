@@ -4,7 +4,7 @@ import { shared } from '../texts'
 /** Text to copy, or an answer to read; scrolls by keyboard. */
 export const Code = ({ text, label }: { text: string; label: string }) => (
   <Box pos="relative">
-    <pre className="code" tabIndex={0} role="region" aria-label={label}>
+    <pre className="code" tabIndex={0} role="region" aria-label={shared.textOf(label)}>
       {text}
     </pre>
     <CopyButton value={text}>

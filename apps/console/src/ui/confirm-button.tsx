@@ -22,13 +22,7 @@ export function ConfirmButton({ label, text, action, run, ...button }: Props) {
       <Button size="xs" variant="default" {...button} onClick={dialog.open}>
         {label}
       </Button>
-      <Modal
-        opened={isOpen}
-        onClose={dialog.close}
-        title={label}
-        centered
-        closeButtonProps={{ 'aria-label': shared.close }}
-      >
+      <Modal opened={isOpen} onClose={dialog.close} title={label}>
         <Stack>
           <Text>{text}</Text>
           {work.isError && <Failure error={work.error} />}

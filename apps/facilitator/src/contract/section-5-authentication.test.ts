@@ -49,11 +49,22 @@ const table: Route[] = [
     ['POST', `${admin}/assets`, 'admin token'],
   ]),
 ]
+const WEBHOOK = '/api/v1/webhooks/:id'
 const beside: Route[] = [
   ['GET', '/', 'none'],
   ['GET', '/console', 'none'],
   ['GET', '/console/development.js', 'none'],
   ['GET', '/console/assets/:file', 'none'],
+  ['POST', '/api/v1/webhooks', 'user token'],
+  ['GET', '/api/v1/webhooks', 'user token'],
+  ['PUT', WEBHOOK, 'user token'],
+  ['DELETE', WEBHOOK, 'user token'],
+  ['POST', `${WEBHOOK}/secret`, 'user token'],
+  ['POST', `${WEBHOOK}/test`, 'user token'],
+  ['POST', `${WEBHOOK}/replay`, 'user token'],
+  ['GET', `${WEBHOOK}/deliveries`, 'user token'],
+  ['GET', `${WEBHOOK}/deliveries/:deliveryId`, 'user token'],
+  ['POST', `${WEBHOOK}/deliveries/:deliveryId/replay`, 'user token'],
   ['GET', '/ready', 'none'],
   ['GET', '/openapi.json', 'none'],
   ['GET', '/docs', 'none'],

@@ -102,6 +102,32 @@ describe('of many callers on two replicas', () => {
     }
   })
 
+  test('a reclaim keeps the time of the first claim, and names what the new request is for', async () => {
+    const request = { ...newRequest(), resource: '/first', paymentIdentifier: null }
+    const { id } = (await claim(request))!
+    const read = async () => {
+      const { rows: found } = await pools[0]!.query<Record<string, unknown>>(
+        `SELECT created_at AS "createdAt", first_claimed_at AS "firstClaimedAt", resource, payment_identifier AS identifier
+         FROM settlements WHERE id = $1`,
+        [id],
+      )
+      return found[0]!
+    }
+    const first = await read()
+    expect(first).toMatchObject({ firstClaimedAt: null, resource: '/first', identifier: null })
+    for (const resource of ['/second', '/third']) {
+      await fail(id)
+      await claim({ ...request, resource, paymentIdentifier: 'order-0123456789' })
+      const again = await read()
+      expect(again).toMatchObject({
+        firstClaimedAt: first['createdAt'],
+        resource,
+        identifier: 'order-0123456789',
+      })
+      expect(Number(again['createdAt'])).toBeGreaterThan(Number(first['createdAt']))
+    }
+  })
+
   test('none claims a payment while it is claimed', async () => {
     const request = newRequest()
     await claimAtOnce(request)

@@ -104,7 +104,9 @@ describe('GET /openapi.json', () => {
       security ? [[path, security] as const] : [],
     )
     for (const [path, security] of guarded) {
-      if (/(verify|settle|supported)$/.test(path))
+      if (path.includes('/settlements'))
+        expect(security).toEqual([{ clientId: [], clientToken: [] }, { bearer: [] }])
+      else if (/(verify|settle|supported)$/.test(path))
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
@@ -314,6 +316,9 @@ describe('each example', () => {
       deleteInvitation: await newInvitation(),
       deleteInvitationAtRoot: await newInvitation(),
       deleteClient: clientId,
+      getSettlement: String(
+        await settlementRows(facilitator.database.pool).settlement(client['X-Client-ID']),
+      ),
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
     const webhooks = await newWebhooks(facilitator, account)

@@ -25,34 +25,43 @@ export function clientConditions(merchant: Merchant, { clientId }: Filters, add:
 export const isOlder = ({ claimedAt, id }: Position, add: Add) =>
   `(${claimedAtSql('s')}, s.id) < (${add(claimedAt, 'timestamptz')}, ${add(id, 'bigint')})`
 
-/** Of a settlement `s`; they also find it by the hashes of an index. */
-export function valueHashes({ payer, recipient, resource }: Filters, add: Add): string[] {
-  return [
-    ...(payer === undefined ? [] : [hashOfClient('s.payer', add(payer, 'text'))]),
-    ...(recipient === undefined ? [] : [hashOfClient('s.pay_to', add(recipient, 'text'))]),
-    ...(resource === undefined ? [] : [hashOfClient('s.resource', add(resource, 'text'))]),
-  ]
+/** By the index of the first of these values that is wanted. */
+export function valueCondition({ payer, recipient, resource }: Filters, add: Add): string {
+  if (payer !== undefined) return hashOfClient('s.payer', add(payer, 'text'))
+  if (recipient !== undefined) return hashOfClient('s.pay_to', add(recipient, 'text'))
+  return hashOfClient('s.resource', add(resource, 'text'))
 }
 
-/** Of a settlement `s`. */
+/**
+ * Hides a condition from the planner: it would estimate that few settlements match, and then read and sort all that an index has
+ * of one value, in place of its newest entries.
+ */
+export const checked = (condition: string) => `coalesce(${condition}, false)`
+
+/** Of a settlement `s`, wherever it is found. */
 export function filterConditions(filters: Filters, add: Add): string[] {
-  const { id, hashes, paymentIdentifier, nonces, statuses, network, assets } = filters
-  const { payer, recipient, resource, from, to } = filters
+  const { statuses, network, assets, payer, recipient, resource, from, to } = filters
   const conditions: string[] = []
-  if (id !== undefined) conditions.push(`s.id = ${add(id, 'bigint')}`)
-  if (hashes) conditions.push(hasHash(add(hashes, 'text[]')))
-  if (paymentIdentifier !== undefined)
-    conditions.push(`s.payment_identifier = ${add(paymentIdentifier, 'text')}`)
-  if (nonces) conditions.push(hasNonce(add(payer, 'text'), add(nonces, 'text[]')))
-  if (statuses) conditions.push(`s.status = ANY (${add(statuses, 'text[]')})`)
-  if (network !== undefined) conditions.push(`s.network = ${add(network, 'text')}`)
-  if (assets) conditions.push(`s.asset = ANY (${add(assets, 'text[]')})`)
-  if (payer !== undefined) conditions.push(`s.payer = ${add(payer, 'text')}`)
-  if (recipient !== undefined) conditions.push(`s.pay_to = ${add(recipient, 'text')}`)
-  if (resource !== undefined) conditions.push(`s.resource = ${add(resource, 'text')}`)
+  if (statuses) conditions.push(checked(`s.status = ANY (${add(statuses, 'text[]')})`))
+  if (network !== undefined) conditions.push(checked(`s.network = ${add(network, 'text')}`))
+  if (assets) conditions.push(checked(`s.asset = ANY (${add(assets, 'text[]')})`))
+  if (payer !== undefined) conditions.push(checked(`s.payer = ${add(payer, 'text')}`))
+  if (recipient !== undefined) conditions.push(checked(`s.pay_to = ${add(recipient, 'text')}`))
+  if (resource !== undefined) conditions.push(checked(`s.resource = ${add(resource, 'text')}`))
   if (from) conditions.push(`${claimedAtSql('s')} >= ${add(from, 'timestamptz')}`)
   if (to) conditions.push(`${claimedAtSql('s')} <= ${add(to, 'timestamptz')}`)
   return conditions
+}
+
+/** Of a settlement `s`: each is of few. */
+export function referenceConditions(filters: Filters, add: Add): string[] {
+  const { id, hashes, paymentIdentifier, payer, nonces } = filters
+  return [
+    ...(id === undefined ? [] : [`s.id = ${add(id, 'bigint')}`]),
+    ...(hashes ? [hasHash(add(hashes, 'text[]'))] : []),
+    ...(paymentIdentifier === undefined ? [] : [`s.payment_identifier = ${add(paymentIdentifier, 'text')}`]),
+    ...(nonces ? [hasNonce(add(payer, 'text'), add(nonces, 'text[]'))] : []),
+  ]
 }
 
 /** The settlement's own hash, or any version of a transaction that it is or was in. */

@@ -69,7 +69,10 @@ export function createSettlementHandlers(parts: {
       const last = shown.at(-1)
       const next = last && rows.length > limit ? toCursor(last) : null
       res.vary('Accept')
-      if (isCsv) return sendCsv(req, res, shown, next)
+      if (isCsv) {
+        sendCsv(req, res, shown, next)
+        return
+      }
       res.json({ data: { settlements: shown.map(toSettlement), next } } satisfies SettlementPage)
     },
 
@@ -98,7 +101,7 @@ function sendCsv(req: Request, res: Response, rows: readonly SettlementRow[], ne
   if (next !== null) {
     const { pathname, searchParams } = new URL(req.originalUrl, 'http://localhost')
     searchParams.set('cursor', next)
-    res.set('Link', `<${pathname}?${searchParams}>; rel="next"`)
+    res.set('Link', `<${pathname}?${searchParams.toString()}>; rel="next"`)
   }
   res
     .attachment('settlements.csv')

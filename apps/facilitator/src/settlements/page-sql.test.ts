@@ -11,7 +11,8 @@ test.each<[Filters, Access]>([
   [{ assets: ['0xb'], statuses: ['settled'] }, 'asset'],
   [{ statuses: ['failed'], network: 'base' }, 'status'],
   [{ statuses: ['reversed'] }, 'status'],
-  [{ statuses: ['failed'], payer }, 'value'],
+  [{ statuses: ['failed'], payer }, 'status'],
+  [{ statuses: ['settled'], payer }, 'value'],
   [{ recipient: '0xc', network: 'base' }, 'value'],
   [{ resource: '/weather' }, 'value'],
   [{ statuses: ['claimed', 'signed'], payer }, 'pending'],
@@ -20,5 +21,14 @@ test.each<[Filters, Access]>([
   [{ paymentIdentifier: 'order-0123456789', payer }, 'reference'],
   [{ id: 7n }, 'reference'],
 ])('%j is found by %s', (filters, access) => {
-  expect(accessOf(filters)).toBe(access)
+  expect(accessOf({ userId: 1 }, filters)).toBe(access)
+})
+
+test.each<[Filters, Access]>([
+  [{}, 'time'],
+  [{ statuses: ['settled'], from: new Date(0) }, 'time'],
+  [{ clientId: 'client_1' }, 'client'],
+  [{ network: 'base' }, 'asset'],
+])('%j of all users is found by %s', (filters, access) => {
+  expect(accessOf('all', filters)).toBe(access)
 })

@@ -1,11 +1,13 @@
 import { type Position } from './cursor'
 import {
+  checked,
   claimedAtSql,
   clientConditions,
   filterConditions,
   hashSql,
   isOlder,
-  valueHashes,
+  referenceConditions,
+  valueCondition,
   type Add,
 } from './filter-sql'
 import { type Filters } from './filters'
@@ -13,8 +15,7 @@ import { type Merchant } from './merchant-guard'
 
 /**
  * A page is merged from parts of an index, such as the settlements of one client key, or those of a payer with that key. Each part
- * is read from its newest entry, so a page reads at most as many entries as it shows from each part. Limits are in subqueries on
- * purpose: Postgres then estimates few rows and does not read and sort millions.
+ * is read from its newest entry, so a page reads at most as many entries as it shows from each part.
  */
 
 /** The indexes of values have no pending settlements, so that a settlement enters each of them once. */
@@ -28,16 +29,17 @@ const COLUMNS = `s.id, s.network, s.asset, a.symbol, a.decimals, s.amount::text 
   CASE WHEN s.first_claimed_at IS NOT NULL THEN s.created_at END AS "reclaimedAt"`
 
 /** What a page is found by: the filter with the fewest settlements. */
-export type Access = 'reference' | 'pending' | 'value' | 'status' | 'asset' | 'client'
+export type Access = 'reference' | 'pending' | 'value' | 'status' | 'asset' | 'client' | 'time'
 
-export function accessOf(filters: Filters): Access {
+export function accessOf(merchant: Merchant, filters: Filters): Access {
   const { id, hashes, paymentIdentifier, nonces } = filters
-  const { statuses, payer, recipient, resource, network, assets } = filters
+  const { statuses, payer, recipient, resource, network, assets, clientId } = filters
   if (id ?? hashes ?? paymentIdentifier ?? nonces) return 'reference'
   if (statuses?.includes('claimed')) return 'pending'
-  if (payer ?? recipient ?? resource) return 'value'
   if (statuses && !statuses.includes('settled')) return 'status'
-  return (network ?? assets) ? 'asset' : 'client'
+  if (payer ?? recipient ?? resource) return 'value'
+  if (network ?? assets) return 'asset'
+  return merchant === 'all' && clientId === undefined ? 'time' : 'client'
 }
 
 export function pageQuery(
@@ -49,8 +51,8 @@ export function pageQuery(
   const add: Add = (value, type) => `$${values.push(value)}::${type}`
   const clients = clientConditions(merchant, filters, add).join(' AND ')
   const conditions = [...filterConditions(filters, add), ...(after ? [isOlder(after, add)] : [])]
-  const newest = `ORDER BY claimed_at DESC, id DESC LIMIT (SELECT ${add(limit, 'int')})`
-  const parts = partsOf(filters, add).map(
+  const newest = `ORDER BY claimed_at DESC, id DESC LIMIT ${add(limit, 'int')}`
+  const parts = partsOf(merchant, filters, add).map(
     ({ of, own }) => `
   SELECT part.id, part.claimed_at FROM ${of} CROSS JOIN LATERAL (
     SELECT s.id, ${claimedAtSql('s')} AS claimed_at FROM settlements s
@@ -70,7 +72,9 @@ ORDER BY page.claimed_at DESC, page.id DESC`,
 
 type Part = { of: string; own: readonly string[] }
 
+const ONCE = '(SELECT) AS once'
 const OF_CLIENT = 's.client_id = clients.client_id'
+const IS_OF_CLIENT = checked(OF_CLIENT)
 
 const partOfStatuses = (statuses: string): Part => ({
   of: `clients CROSS JOIN unnest(${statuses}) AS wanted (status)`,
@@ -80,20 +84,27 @@ const partOfStatuses = (statuses: string): Part => ({
 const PENDING = partOfStatuses(`ARRAY['claimed', 'signed']`)
 
 /** For each row of `of`, the settlements of one place of an index. */
-function partsOf(filters: Filters, add: Add): Part[] {
-  switch (accessOf(filters)) {
-    case 'reference':
-      return [{ of: '(SELECT) AS once', own: ['s.client_id IN (SELECT client_id FROM clients)'] }]
+function partsOf(merchant: Merchant, filters: Filters, add: Add): Part[] {
+  switch (accessOf(merchant, filters)) {
+    case 'reference': {
+      const own = ['s.client_id IN (SELECT client_id FROM clients)', ...referenceConditions(filters, add)]
+      return [{ of: ONCE, own }]
+    }
     case 'pending':
       return [PENDING]
     case 'value':
-      return [{ of: 'clients', own: [OF_CLIENT, IS_ENDED, ...valueHashes(filters, add)] }, PENDING]
+      return [{ of: 'clients', own: [valueCondition(filters, add), IS_ENDED, IS_OF_CLIENT] }, PENDING]
     case 'status':
       return [partOfStatuses(add(filters.statuses, 'text[]'))]
     case 'asset':
       return [partOfAssets(filters, add), PENDING]
     case 'client':
       return [{ of: 'clients', own: [OF_CLIENT] }]
+    case 'time':
+      return [
+        { of: ONCE, own: [IS_ENDED] },
+        { of: ONCE, own: [`s.status IN ('claimed', 'signed')`] },
+      ]
   }
 }
 
@@ -105,14 +116,9 @@ function partOfAssets({ network, assets }: Filters, add: Add): Part {
   ]
   const hash = hashSql('s.client_id', 's.network', 's.asset')
   const wantedHash = hashSql('clients.client_id', 'wanted.network', 'wanted.asset')
+  const isWanted = checked('(s.network, s.asset) = (wanted.network, wanted.asset)')
   return {
     of: `clients CROSS JOIN (SELECT network, asset FROM assets WHERE ${wanted.join(' AND ')}) AS wanted`,
-    own: [
-      OF_CLIENT,
-      IS_ENDED,
-      `${hash} = ${wantedHash}`,
-      's.network = wanted.network',
-      's.asset = wanted.asset',
-    ],
+    own: [`${hash} = ${wantedHash}`, IS_ENDED, IS_OF_CLIENT, isWanted],
   }
 }

@@ -58,6 +58,8 @@ export const requestOptions: RequestOptions = {
     // The first payments of the run.
     if (/^(read|retry).*Settlement/.test(operationId)) return fc.integer({ min: 1, max: 20 }).map(String)
     if (operationId === 'deleteClient') return live('spare', liveCounts.spare)
+    // Ids of settlements count from one.
+    if (operationId === 'getSettlement') return fc.integer({ min: 1, max: 12 }).map(String)
     return operationId === 'updateResource' ? live('resource', liveCounts.resource) : undefined
   },
 

@@ -1,6 +1,7 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { type PoolClient } from '@tollgate/database'
 import { closeAll } from '@tollgate/testing'
+import { createEndpointStore } from '@tollgate/webhooks'
 import { createCatalogStore } from '../catalog/catalog-store'
 import { createClientStore } from '../clients/store'
 import { createRecipientStore } from '../recipients/store'
@@ -115,7 +116,8 @@ describe('beside a deletion that has not committed', () => {
       [userId],
     )
   const rows = async (table: string, userId: number) => {
-    const text = `SELECT count(*)::int AS count FROM ${table} WHERE user_id = $1`
+    const user = table === 'webhook_endpoints' ? 'owner::int' : 'user_id'
+    const text = `SELECT count(*)::int AS count FROM ${table} WHERE ${user} = $1`
     return (await database.pool.query<{ count: number }>(text, [userId])).rows[0]!.count
   }
   const resource = {
@@ -145,6 +147,7 @@ describe('beside a deletion that has not committed', () => {
     maxFeesPerDay: null,
     maxPaymentsPerMinute: null,
   }
+  const webhook = { url: 'https://shop.example/hooks', events: [], description: '', threshold: null }
   const recipient = { network: 'base-sepolia', address: '0x1', proof: 'operator' } as const
 
   test.each<[string, (userId: number) => Promise<unknown>]>([
@@ -159,6 +162,7 @@ describe('beside a deletion that has not committed', () => {
       (userId) => createRecipientStore(database.pool).reserve({ userId, ...recipient }),
     ],
     ['cataloged_resources', (userId) => createCatalogStore(database).catalog({ userId, ...entry })],
+    ['webhook_endpoints', (userId) => createEndpointStore(database.pool).create(String(userId), webhook)],
     ['password_resets', (userId) => createPasswordStore(database.pool).issueReset(userId)],
   ])('no row is added to %s', async (table, add) => {
     const user = await newSignedIn(api)

@@ -8,6 +8,7 @@ import { bazaarOf } from '../testing/bazaar'
 import { testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { newResource, way } from '../testing/resource'
+import { newWebhook } from '../testing/webhooks'
 import { newSignedIn, SIGNED_IN, SIGNED_OUT, signIn, type SignedIn } from '../testing/sign-in'
 import { DELETED_WITH_ACCOUNT } from './delete-account'
 
@@ -55,6 +56,7 @@ async function userWithEverything() {
     declared: bazaarOf(),
     paidAt: new Date(),
   })
+  await newWebhook({ api }, user, { url: 'https://shop.example/ada', description: 'Of Ada' })
   const invitation = { hash: Buffer.from(user.email), email: user.email, usedAt: new Date() }
   await database.prisma.invitation.create({ data: invitation })
   return { user, key, address }
@@ -91,11 +93,12 @@ test('a deleted account has no sessions, keys and records on any replica, and it
   const { rows } = await pool.query<{ row: string }>(
     `SELECT users::text AS row FROM users WHERE id = $1
      UNION ALL SELECT clients::text FROM clients WHERE user_id = $1
-     UNION ALL SELECT invitations::text FROM invitations WHERE hash = $2`,
+     UNION ALL SELECT invitations::text FROM invitations WHERE hash = $2
+     UNION ALL SELECT webhook_endpoints::text FROM webhook_endpoints WHERE owner = $1::text`,
     [user.id, Buffer.from(user.email)],
   )
-  expect(rows).toHaveLength(3)
-  for (const text of [user.email, 'Ada', '$argon2id$'])
+  expect(rows).toHaveLength(4)
+  for (const text of [user.email, 'Ada', '$argon2id$', 'shop.example', 'whsec_'])
     expect(rows.map(({ row }) => row).join()).not.toContain(text)
 })
 
@@ -152,11 +155,14 @@ test('each table with rows of a user is emptied, or keeps them for a reason', as
   const kept = {
     clients: 'settlements and fee shares name them',
     refresh_tokens: 'emptied by the statement that ends sessions',
+    webhook_endpoints: 'emptied and ended; their deliveries refer to them',
+    invitations: 'without the email, if they were used',
     http_metrics: 'numbers, without a text of the user',
     client_metrics: 'numbers, without a text of the user',
   }
   const { rows } = await database.pool.query<{ table: string }>(
-    `SELECT table_name AS "table" FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'user_id'`,
+    `SELECT table_name AS "table" FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name IN ('user_id', 'owner', 'email') AND table_name <> 'users'`,
   )
   const known = [...DELETED_WITH_ACCOUNT, ...Object.keys(kept)]
   expect(rows.map(({ table }) => table).sort()).toEqual(known.sort())

@@ -1,4 +1,5 @@
 import { withTransaction, type Pool } from '@tollgate/database'
+import { deleteEndpointsOf } from '@tollgate/webhooks'
 import { END_SESSIONS } from './session-store'
 
 /** Tables with rows of a user that go with its account. What stays, and why: docs/retention.md. */
@@ -11,7 +12,7 @@ export const DELETED_WITH_ACCOUNT = [
 ] as const
 
 /**
- * Revokes the user's keys, ends its sessions, deletes its records and empties its row, which its settlements refer to. Claimed
+ * Revokes the user's keys, ends its sessions and webhooks, deletes its records and empties its row, which its settlements refer to. Claimed
  * settlements continue. False if `passwordHash` is not the user's any more, or the user is disabled.
  *
  * The first statement locks the row. Each statement that adds a record of a user locks it, too, and adds none once it is deleted.
@@ -29,6 +30,7 @@ export const deleteAccount = (
     await session.query(END_SESSIONS, [userId, null])
     for (const table of DELETED_WITH_ACCOUNT)
       await session.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId])
+    await deleteEndpointsOf(String(userId), session)
     await session.query(EMPTY_INVITATIONS, [user.email])
     return true
   })

@@ -9,12 +9,21 @@ import { settlementRows } from '../testing/settlement-rows'
 import { HOOKS, newWebhook } from '../testing/webhooks'
 import { EMIT_OVERDUE } from './overdue-sql'
 
+const NETWORK = 'a network without a settler'
+
 let facilitator: TestFacilitator
 let rows: ReturnType<typeof settlementRows>
 beforeAll(async () => {
   facilitator = await testFacilitator()
   facilitator.deliveryWorker.begin()
-  rows = settlementRows(facilitator.database.pool)
+  const { asset, settlement, ...others } = settlementRows(facilitator.database.pool)
+  // No settler looks at this network.
+  await asset(NETWORK)
+  rows = {
+    ...others,
+    asset,
+    settlement: (clientId, row) => settlement(clientId, { network: NETWORK, ...row }),
+  }
 })
 afterAll(closeAll)
 
@@ -185,21 +194,43 @@ describe('each change of state is an event, in order:', () => {
 
 describe('a claim that is open for more than a minute', () => {
   const scan = () => facilitator.database.pool.query(EMIT_OVERDUE)
+  /** A scan skips what another one is writing. */
+  const scanUntil = (id: bigint, events: number) =>
+    eventually(
+      async () => {
+        await scan()
+        return typesOf(id)
+      },
+      (types) => types.length === events,
+    )
 
   test('is one event, however many replicas look at once, and again if it is reclaimed', async () => {
     const { clientId } = await merchant()
     const id = await rows.settlement(clientId, { ageSeconds: 61 })
     const young = await rows.settlement(clientId, { ageSeconds: 50 })
     await Promise.all(Array.from({ length: 8 }, scan))
-    await scan()
+    await scanUntil(id, 1)
     expect(await typesOf(id)).toEqual(['settlement.pending'])
     expect((await eventsOf(id))[0]?.data.state).toBe('pending')
     expect(await typesOf(young)).toEqual([])
     await change(id, `status = 'failed', error_reason = 'x'`)
     await change(id, `status = 'claimed', error_reason = NULL, created_at = now() - interval '2 minutes'`)
-    await scan()
+    await scanUntil(id, 3)
     await scan()
     expect(await typesOf(id)).toEqual(['settlement.pending', 'settlement.failed', 'settlement.pending'])
+  })
+
+  test('is one event, also if a scan began before another one wrote it', async () => {
+    const { clientId } = await merchant()
+    const id = await rows.settlement(clientId, { ageSeconds: 61 })
+    const session = await facilitator.database.pool.connect()
+    await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    await session.query('SELECT FROM webhook_events')
+    await scanUntil(id, 1)
+    await expect(session.query(EMIT_OVERDUE)).rejects.toThrow('could not serialize')
+    await session.query('ROLLBACK')
+    session.release()
+    expect(await typesOf(id)).toEqual(['settlement.pending'])
   })
 
   test('is no event after its settlement has ended, even if the scan had seen it open', async () => {

@@ -65,5 +65,5 @@ function nextTarget(req: Request, before: Id | undefined): string {
   const { pathname, searchParams } = new URL(req.originalUrl, 'http://localhost')
   searchParams.delete('offset')
   searchParams.set('before', String(before))
-  return `${pathname}?${searchParams}`
+  return `${pathname}?${searchParams.toString()}`
 }

@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { openLedgers, times, type TestLedgers } from '../testing/ledgers'
 import { listOf as list } from './batch-statement'
 import { PAYMENT_PAGE, usagePage } from './history-sql'
-import { DELETE_DEAD_REPLICAS, DELETE_ENDED_RESERVATIONS, FINISH, ORPHANS, SPEND } from './ledger-sql'
+import {
+  DELETE_DEAD_REPLICAS,
+  DELETE_ENDED_RESERVATIONS,
+  FINISH,
+  FINISH_LATE,
+  ORPHANS,
+  SPEND,
+} from './ledger-sql'
 
 const WALLET = 'one wallet that holds nearly everything'
 const CALLS = 200_000
@@ -152,14 +159,17 @@ describe.each([
       },
     )
 
-    test('a batch of endings reads only its calls', async () => {
+    test.each([
+      ['endings', FINISH.waiting],
+      ['late endings', FINISH_LATE.waiting],
+    ])('a batch of %s reads only its calls', async (_name, text) => {
       const { rows } = await pool.query<{ id: bigint }>(
         "SELECT id FROM usage WHERE state = 'reserved' LIMIT $1",
         [BATCH],
       )
       const columns = ['done', 200, 'answered', 12, false].map((value) => list(times(BATCH, () => value)))
       const values = [list(rows.map(({ id }) => id)), ...columns]
-      for (const node of await nodesOf(FINISH.waiting, values, how))
+      for (const node of await nodesOf(text, values, how))
         expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
     })
 

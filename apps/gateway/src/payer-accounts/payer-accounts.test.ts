@@ -142,7 +142,11 @@ test('at most 32 wait for nodes at once, and a page that leaves makes room', asy
     res.once('close', () => open--)
   })
   const leaving = new AbortController()
-  const full = new Promise<void>((resolve) => (onOpen = () => void (open === 32 && resolve())))
+  const full = new Promise<void>((resolve) => {
+    onOpen = () => {
+      if (open === 32) resolve()
+    }
+  })
   const waiting = Array.from({ length: 32 }, () =>
     fetch(`${gateway.url}/accounts/${chain}`, {
       method: 'POST',

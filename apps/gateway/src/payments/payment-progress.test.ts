@@ -1,5 +1,4 @@
-import { type FoundSettlement } from '@tollgate/protocol'
-import { progressOf } from './payment-progress'
+import { progressOf, type FoundSettlement } from './payment-progress'
 import { type PaymentStatus } from './payment-record'
 
 const TRANSACTION = `0x${'ab'.repeat(32)}`
@@ -7,9 +6,7 @@ const OTHER = `0x${'cd'.repeat(32)}`
 
 const found = (changes: Partial<FoundSettlement> = {}): FoundSettlement => ({
   state: 'pending',
-  reason: null,
   transaction: TRANSACTION,
-  block: null,
   confirmations: null,
   requiredConfirmations: 3,
   transactions: [],
@@ -41,14 +38,13 @@ test.each<Row>([
   [
     'settling',
     {},
-    found({ transactions: [mined], block: 7, confirmations: 1 }),
+    found({ transactions: [mined], confirmations: 1 }),
     'broadcast',
     /^Wait: the transaction has 1 of 3 confirmations; do not sign again/,
   ],
   ['settling', {}, found({ state: 'settled', confirmations: 3 }), 'confirmed', /credits follow/],
   ['settling', {}, found({ state: 'failed' }), 'pending', /^Wait: .*do not sign again/],
   ['settling', {}, found({ state: 'reversed' }), 'pending', /^Wait: .*sent again; do not sign again/],
-  ['settling', {}, found({ state: 'a newer word' }), 'signed', /^Wait/],
   ['settling', { transaction: TRANSACTION }, undefined, 'broadcast', /^Wait: the network has not confirmed/],
   [
     'settling',

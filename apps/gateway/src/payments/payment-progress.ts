@@ -1,9 +1,14 @@
-import { type FoundSettlement, type PaymentStep } from '@tollgate/protocol'
+import { type PaymentStep, type SettlementDetails, type SettlementTransaction } from '@tollgate/protocol'
 import { type PaymentStatus } from './payment-record'
 
 type Known = { status: PaymentStatus; transaction: string | null; errorReason: string | null }
 
-export type PaymentProgress = {
+export type FoundSettlement = Pick<
+  SettlementDetails,
+  'state' | 'transaction' | 'confirmations' | 'requiredConfirmations'
+> & { transactions: Pick<SettlementTransaction, 'acceptedAt' | 'block'>[] }
+
+type PaymentProgress = {
   step: PaymentStep
   transaction: string | null
   confirmations: number | null

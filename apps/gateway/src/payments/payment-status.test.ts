@@ -1,9 +1,10 @@
-import { PaymentStatusAnswer, type FoundSettlement } from '@tollgate/protocol'
+import { PaymentStatusAnswer } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import { insertPayment } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { settlementOf } from '../testing/settlement'
 
 let gateway: TestGateway
 /** A gateway that has not asked the facilitator yet, nor paused after a failure. */
@@ -12,16 +13,7 @@ beforeEach(async () => {
 })
 afterEach(closeAll)
 
-const TRANSACTION = `0x${'ab'.repeat(32)}`
-const settlement: FoundSettlement = {
-  state: 'pending',
-  reason: null,
-  transaction: TRANSACTION,
-  block: 7,
-  confirmations: 1,
-  requiredConfirmations: 3,
-  transactions: [{ acceptedAt: '2026-01-15T12:00:00.000Z', block: 7 }],
-}
+const settlement = settlementOf()
 
 async function statusOf(wallet: string, id: string) {
   const answer = await gateway.api
@@ -68,7 +60,7 @@ test('the facilitator, asked by payer and nonce, adds the transaction and its co
   expect(await statusOf(wallet, id)).toMatchObject({
     step: 'broadcast',
     status: 'settling',
-    transaction: TRANSACTION,
+    transaction: settlement.transaction,
     confirmations: 1,
     required_confirmations: 3,
     next: 'Wait: the transaction has 1 of 3 confirmations; do not sign again.',
@@ -78,6 +70,7 @@ test('the facilitator, asked by payer and nonce, adds the transaction and its co
     network: 'base-sepolia',
     asset: expect.any(String) as string,
     payer: wallet,
+    limit: '1',
     nonce: `0x${'0d'.repeat(32)}`,
   })
   expect(one?.pathname).toBe('/api/v1/settlements/42')

@@ -1,7 +1,13 @@
 import { FacilitatorError, type Facilitator } from '@tollgate/facilitator-client'
-import { type FoundSettlement, type SettlementReference } from '@tollgate/protocol'
+import { withTimeout } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
+import { type FoundSettlement } from './payment-progress'
 
+/** Identifies one payment. */
+type PaymentReference = { network: string; asset: string; payer: string; nonce: string }
+
+/** How long a page waits for the facilitator. */
+const TIMEOUT_MS = 2_000
 const MAX_AGE_MS = 1_000
 const MAX_CACHED = 1_000
 const MAX_CONCURRENT = 16
@@ -14,23 +20,25 @@ export type SettlementLookup = ReturnType<typeof createSettlementLookup>
 
 /** What the facilitator knows of a payment; undefined if it does not tell. Never rejects, and nothing depends on it. */
 export function createSettlementLookup({
-  facilitator,
+  settlements,
   logger,
 }: {
-  facilitator: Pick<Facilitator, 'findSettlement'>
+  settlements: Facilitator['settlements']
   logger: Logger
 }) {
   const cached = new Map<string, { at: number; settlement: Promise<FoundSettlement | undefined> }>()
   let concurrent = 0
   let pausedUntil = -Infinity
 
-  async function ask(reference: SettlementReference): Promise<FoundSettlement | undefined> {
+  const pause = (ms: number) => (pausedUntil = Math.max(pausedUntil, performance.now() + ms))
+
+  async function ask(reference: PaymentReference): Promise<FoundSettlement | undefined> {
     concurrent++
     try {
-      return await facilitator.findSettlement(reference)
+      const [newest] = (await settlements.list({ ...reference, limit: 1 })).settlements
+      return newest && (await settlements.get(newest.id))
     } catch (error) {
-      const isRefused = error instanceof FacilitatorError && isLasting(error)
-      pausedUntil = performance.now() + (isRefused ? REFUSED_PAUSE_MS : PAUSE_MS)
+      pause(error instanceof FacilitatorError && isLasting(error) ? REFUSED_PAUSE_MS : PAUSE_MS)
       logger.warn('settlement lookup failed', { network: reference.network, error })
       return undefined
     } finally {
@@ -38,12 +46,19 @@ export function createSettlementLookup({
     }
   }
 
-  return (paymentId: string, reference: SettlementReference): Promise<FoundSettlement | undefined> => {
+  function askInTime(reference: PaymentReference): Promise<FoundSettlement | undefined> {
+    return withTimeout(ask(reference), TIMEOUT_MS, () => {
+      pause(PAUSE_MS)
+      return undefined
+    })
+  }
+
+  return (paymentId: string, reference: PaymentReference): Promise<FoundSettlement | undefined> => {
     const now = performance.now()
     const known = cached.get(paymentId)
     if (known && now - known.at < MAX_AGE_MS) return known.settlement
     if (now < pausedUntil || concurrent >= MAX_CONCURRENT) return NOTHING
-    const settlement = ask(reference)
+    const settlement = askInTime(reference)
     cached.delete(paymentId)
     cached.set(paymentId, { at: now, settlement })
     const [oldest] = cached.keys()

@@ -3,7 +3,7 @@ import {
   decodeJson,
   SettleRequest,
   VerifyRequest,
-  type FoundSettlement,
+  type SettlementDetails,
   type PaymentRequirements,
   type SettleResult,
 } from '@tollgate/protocol'
@@ -33,7 +33,7 @@ export type Behaviour =
   | 'unproven'
 
 /** What it tells of every settlement: nothing, that the client key lacks the scope, or no answer at all. */
-type Shown = FoundSettlement | 'none' | 'denied' | 'hang'
+type Shown = SettlementDetails | 'none' | 'denied' | 'hang'
 
 type SettleCall = { key: string; request: SettleRequest }
 
@@ -110,7 +110,7 @@ export async function startFacilitator() {
       if (shown === 'denied')
         return respond(403, { code: 'FORBIDDEN', message: 'Not in the scope of the key' })
       if (req.url !== '/api/v1/settlements/42')
-        return respond(200, { data: { settlements: shown === 'none' ? [] : [{ id: '42' }], next: null } })
+        return respond(200, { data: { settlements: shown === 'none' ? [] : [shown], next: null } })
       return respond(200, { data: shown })
     }
 

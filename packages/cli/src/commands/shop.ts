@@ -144,7 +144,10 @@ const createKeyCommand = (run: Run) =>
     'tollgate shop keys create "Weather shop" --scope verify,settle --pay-to 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
   )
     .argument('<title>', 'what it is for')
-    .option('--scope <words>', 'any of verify, settle and supported, with commas; all, if left out')
+    .option(
+      '--scope <words>',
+      'any of verify, settle, supported and settlements, with commas; all, if left out',
+    )
     .option('--ttl-hours <hours>', 'after how many hours it expires; never, if left out')
     .option('--pay-to <address>', 'the only address that its payments may go to; may be repeated', collect)
     .option(

@@ -64,23 +64,6 @@ export const asset = {
   active: true,
 }
 
-export const reference = {
-  network: 'base-sepolia',
-  asset: asset.asset,
-  payer: verified.payer,
-  nonce: `0x${'0d'.repeat(32)}`,
-}
-
-export const foundSettlement = {
-  state: 'pending',
-  reason: null,
-  transaction: `0x${'ab'.repeat(32)}`,
-  block: 7,
-  confirmations: 1,
-  requiredConfirmations: 3,
-  transactions: [{ acceptedAt: '2026-01-15T12:00:00.000Z', block: 7 }],
-}
-
 export const calls = {
   verify: (client: Facilitator) => client.verify(request),
   settle: (client: Facilitator) => client.settle(request, { idempotencyKey: 'order-1' }),

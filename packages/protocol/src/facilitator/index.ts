@@ -1,7 +1,6 @@
 export * from './accounts'
 export * from './capabilities'
 export * from './discovery'
-export * from './found-settlement'
 export * from './metrics'
 export * from './networks'
 export * from './operator'

@@ -131,9 +131,12 @@ $$;
 -- event too.
 CREATE FUNCTION "emit_settlement_webhook"() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 DECLARE
-  holder INTEGER := (SELECT user_id FROM clients JOIN users ON users.id = user_id AND disabled_at IS NULL WHERE client_id = NEW.client_id);
+  -- Null also if no endpoint takes events.
+  holder INTEGER := (
+    SELECT user_id FROM clients JOIN users ON users.id = user_id AND disabled_at IS NULL
+    WHERE client_id = NEW.client_id AND has_webhooks(user_id::text));
 BEGIN
-  IF NOT has_webhooks(holder::text) THEN
+  IF holder IS NULL THEN
     RETURN NULL;
   END IF;
   IF NEW.status = OLD.status AND NEW.status = 'settled' AND holder = (SELECT user_id FROM clients WHERE client_id = OLD.client_id) THEN

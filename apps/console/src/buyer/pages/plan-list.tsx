@@ -25,7 +25,11 @@ export function PlanList({ onBuy, isBusy = false }: { onBuy?: (plan: Plan) => vo
       )
     if (!onBuy) return null
     return (
-      <Button disabled={isBusy} onClick={() => onBuy(plan)} aria-label={buyer.plans.buyPlan(plan.plan_name)}>
+      <Button
+        disabled={isBusy}
+        onClick={() => onBuy(plan)}
+        aria-label={buyer.plans.buyPlan(plan.credits, plan.plan_name)}
+      >
         {buyer.plans.buy(plan.credits)}
       </Button>
     )

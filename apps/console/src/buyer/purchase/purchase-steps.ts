@@ -9,7 +9,7 @@ export type PaymentProgress = PaymentRecord & {
   next: string | null
 }
 
-export const purchaseSteps = ['sign-in', 'sign', 'broadcast', 'confirm', 'credit'] as const
+const purchaseSteps = ['sign-in', 'sign', 'broadcast', 'confirm', 'credit'] as const
 export type PurchaseStep = (typeof purchaseSteps)[number]
 
 export type StepState = 'done' | 'active' | 'waiting' | 'failed'

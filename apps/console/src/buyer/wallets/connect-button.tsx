@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconWallet } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { buyer, shared } from '../../texts'
+import { buyer } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { shortened } from '../../ui/format'
 import { useChains } from '../data'
@@ -36,13 +36,7 @@ export function ConnectButton() {
       <Button onClick={dialog.open} leftSection={<IconWallet size={16} aria-hidden />}>
         {buyer.wallet.connect}
       </Button>
-      <Modal
-        opened={isOpen}
-        onClose={dialog.close}
-        title={buyer.wallet.choose}
-        centered
-        closeButtonProps={{ 'aria-label': shared.close }}
-      >
+      <Modal opened={isOpen} onClose={dialog.close} title={buyer.wallet.choose}>
         <WalletList onConnected={dialog.close} />
       </Modal>
     </>

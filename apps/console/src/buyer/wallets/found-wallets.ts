@@ -1,6 +1,6 @@
 import { type CosmosSigner } from '@tollgate/wallet'
 
-export type Ecosystem = 'evm' | 'cosmos'
+type Ecosystem = 'evm' | 'cosmos'
 
 /** A wallet of this browser. */
 export type FoundWallet = {

@@ -36,13 +36,7 @@ function ApprovalDialog({ payment, answer }: Question) {
   const plan = plans.find(({ asset_address }) => asset_address.toLowerCase() === payment.asset.toLowerCase())
   const texts = buyer.approval
   return (
-    <Modal
-      opened
-      onClose={() => answer(false)}
-      title={texts.title}
-      centered
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Modal opened onClose={() => answer(false)} title={texts.title} centered>
       <Stack>
         <Text>{texts.text}</Text>
         <Facts

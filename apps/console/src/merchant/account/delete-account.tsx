@@ -21,13 +21,7 @@ export function DeleteAccount() {
       <Button color="red" variant="light" onClick={dialog.open}>
         {texts.open}
       </Button>
-      <Modal
-        opened={isOpen}
-        onClose={dialog.close}
-        title={texts.title}
-        closeButtonProps={{ 'aria-label': shared.close }}
-        centered
-      >
+      <Modal opened={isOpen} onClose={dialog.close} title={texts.title}>
         <form onSubmit={form.onSubmit(({ password }) => remove.mutate(password))}>
           <Stack gap="sm">
             <Text size="sm">{texts.text}</Text>

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
 import { nextOffset } from '../next-offset'
-import { longList } from '../long-list'
+import { longList } from '../../ui/long-list'
 
 const PAGE = 200
 

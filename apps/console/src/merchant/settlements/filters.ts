@@ -1,7 +1,7 @@
 import { settlementStates } from './settlement'
 
 /** Of `GET /settlements`, with its names, also in the address of the page. */
-export const filterNames = [
+const filterNames = [
   'state',
   'network',
   'clientId',
@@ -13,7 +13,7 @@ export const filterNames = [
   'from',
   'to',
 ] as const
-export type FilterName = (typeof filterNames)[number]
+type FilterName = (typeof filterNames)[number]
 export type Filters = Partial<Record<FilterName, string>>
 
 /** What the search box may look for; one at a time. */

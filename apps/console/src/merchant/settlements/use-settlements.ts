@@ -2,7 +2,7 @@ import { type SettlementDetails, type SettlementPage } from '@tollgate/protocol'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
-import { longList } from '../long-list'
+import { longList } from '../../ui/long-list'
 import { type Filters } from './filters'
 
 const PAGE = 200

@@ -10,7 +10,7 @@ import { NativeAmount } from '../native-amount'
 const texts = operator.fees
 
 /** Whole percent, at most 100. */
-export function percentOf(spent: string, cap: string): number {
+function percentOf(spent: string, cap: string): number {
   const percent = BigInt(cap) === 0n ? 100n : (BigInt(spent) * 100n) / BigInt(cap)
   return Number(percent > 100n ? 100n : percent)
 }

@@ -1,6 +1,6 @@
 import { type OperatorFees } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { ADMIN_TOKEN, asAdmin, newAccount } from '../../testing/accounts'
+import { ADMIN_TOKEN, newAccount } from '../../testing/accounts'
 import { newPayer, sharedChain } from '../../testing/chain'
 import {
   testFacilitator,
@@ -8,16 +8,19 @@ import {
   type TestFacilitator,
   type TestOptions,
 } from '../../testing/facilitator'
+import { untilRead } from '../../testing/operator-api'
 import { paymentRequest } from '../../testing/payment'
 
 afterAll(closeAll)
 
 const ETHER = 10n ** 18n
 
-async function feesOf({ api }: TestFacilitator) {
-  const answer = await api.get('/admin/fees').set(asAdmin).expect(200)
-  return (answer.body as { data: { networks: OperatorFees[] } }).data.networks
-}
+const feesOf = async (facilitator: TestFacilitator) =>
+  (
+    await untilRead<{ networks: OperatorFees[] }>(facilitator, 'fees', ({ networks }) =>
+      networks.every(({ error }) => error === null),
+    )
+  ).networks
 
 const started = (options: TestOptions) =>
   testFacilitator({

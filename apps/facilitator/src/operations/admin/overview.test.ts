@@ -1,14 +1,11 @@
 import { type OperatorOverview, type OperatorSigner } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { ADMIN_TOKEN, asAdmin } from '../../testing/accounts'
-import { testFacilitator, type TestFacilitator } from '../../testing/facilitator'
+import { ADMIN_TOKEN } from '../../testing/accounts'
+import { testFacilitator } from '../../testing/facilitator'
+import { untilRead } from '../../testing/operator-api'
 import { settlementRows } from '../../testing/settlement-rows'
 
 afterAll(closeAll)
-
-async function read<T>({ api }: TestFacilitator, path: string): Promise<T> {
-  return ((await api.get(`/admin/${path}`).set(asAdmin).expect(200)).body as { data: T }).data
-}
 
 test('counts the settlements that ended within a day, of all clients, and what was reversed for good', async () => {
   const facilitator = await testFacilitator({ signerKeys: [], variables: { ADMIN_TOKEN } })
@@ -28,7 +25,11 @@ test('counts the settlements that ended within a day, of all clients, and what w
     endedAt: ago(2),
   })
   await rows.settlement(clients[0]!, { status: 'reversed', isReported: true, endedAt: ago(48) })
-  const { lastDay, settlements } = await read<OperatorOverview>(facilitator, 'overview')
+  const { lastDay, settlements } = await untilRead<OperatorOverview>(
+    facilitator,
+    'overview',
+    (seen) => seen.lastDay.error === null && seen.settlements.error === null,
+  )
   expect(lastDay).toEqual({ settled: 2, failed: 2, reversed: 1, error: null })
   expect(settlements).toMatchObject({ open: 1, stuck: 0, reversedFinal: 1, error: null })
 })
@@ -36,7 +37,11 @@ test('counts the settlements that ended within a day, of all clients, and what w
 test('shows nodes and balances while the database is away', async () => {
   const facilitator = await testFacilitator({ variables: { ADMIN_TOKEN } })
   await facilitator.database.close()
-  const overview = await read<OperatorOverview>(facilitator, 'overview')
+  const overview = await untilRead<OperatorOverview>(
+    facilitator,
+    'overview',
+    ({ nodes, signers }) => nodes.failing === 0 && signers.unknown === 0,
+  )
   const failed = (what: string) => `${what} could not be read; the log of this replica says why`
   expect(overview).toMatchObject({
     settlements: { open: null, stuck: null, error: failed('settlements') },
@@ -45,7 +50,11 @@ test('shows nodes and balances while the database is away', async () => {
     assets: { suspended: null, error: failed('suspended assets') },
     nodes: { total: 1, failing: 0, behind: 0, error: null },
   })
-  const { signers, error } = await read<{ signers: OperatorSigner[]; error: string }>(facilitator, 'signers')
+  const { signers, error } = await untilRead<{ signers: OperatorSigner[]; error: string }>(
+    facilitator,
+    'signers',
+    ({ signers: [signer] }) => signer?.error === null,
+  )
   expect(signers).toMatchObject([{ isLow: false, pendingTransactions: null, leader: null, error: null }])
   expect(error).toBe(failed('leaders and pending transactions'))
 })

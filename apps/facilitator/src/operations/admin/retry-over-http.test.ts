@@ -7,6 +7,7 @@ import { closeAll } from '@tollgate/testing'
 import { ADMIN_TOKEN, asAdmin } from '../../testing/accounts'
 import { newPayer, transfersFrom } from '../../testing/chain'
 import { withManualMining } from '../../testing/manual-mining'
+import { readAsAdmin, untilRead } from '../../testing/operator-api'
 import { AMOUNT, paymentRequest } from '../../testing/payment'
 
 afterAll(closeAll)
@@ -14,13 +15,12 @@ afterAll(closeAll)
 async function atWork() {
   const here = await withManualMining({ variables: { ADMIN_TOKEN } })
   const { api } = here.facilitator
-  const read = async <T>(path: string) =>
-    ((await api.get(`/admin${path}`).set(asAdmin).expect(200)).body as { data: T }).data
+  const read = <T>(path: string) => readAsAdmin<T>(here.facilitator, path)
   return {
     ...here,
     read,
     list: async (state: string) =>
-      (await read<{ settlements: OperatorSettlement[] }>(`/settlements?state=${state}`)).settlements,
+      (await read<{ settlements: OperatorSettlement[] }>(`settlements?state=${state}`)).settlements,
     retry: async (id: string) =>
       (
         (await api.post(`/admin/settlements/${id}/retry`).set(asAdmin).expect(200)).body as {
@@ -77,7 +77,7 @@ test('a stuck settlement is listed with its next step, retried, and settles once
   expect(await answer).toMatchObject({ success: true })
   expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT }])
 
-  const detail = await read<OperatorSettlementDetail>(`/settlements/${id}`)
+  const detail = await read<OperatorSettlementDetail>(`settlements/${id}`)
   expect(detail).toMatchObject({
     state: 'settled',
     nextStep: 'none-settled',
@@ -91,7 +91,7 @@ test('a stuck settlement is listed with its next step, retried, and settles once
 })
 
 test('the overview counts what is open, stuck, and ended within a day', async () => {
-  const { rpcUrl, pool, settle, onTheirWay, mine, until, read } = await atWork()
+  const { rpcUrl, facilitator, pool, settle, onTheirWay, mine, until } = await atWork()
   const answers = [
     settle(await paymentRequest(await newPayer(rpcUrl))),
     settle(await paymentRequest(await newPayer(rpcUrl))),
@@ -100,7 +100,13 @@ test('the overview counts what is open, stuck, and ended within a day', async ()
   await pool.query(
     `UPDATE settlements SET created_at = created_at - INTERVAL '3 min' WHERE id = (SELECT min(id) FROM settlements)`,
   )
-  const { settlements, lastDay, signers, nodes, assets } = await read<OperatorOverview>('/overview')
+  const { settlements, lastDay, signers, nodes, assets } = await untilRead<OperatorOverview>(
+    facilitator,
+    'overview',
+    (seen) =>
+      [seen.settlements.error, seen.lastDay.error, seen.assets.error].every((error) => error === null) &&
+      [seen.signers.unknown, seen.signers.withoutLeader, seen.nodes.failing].every((count) => count === 0),
+  )
   expect(settlements).toEqual({
     open: 2,
     stuck: 1,

@@ -1,9 +1,9 @@
 import { type OperatorOverview, type OperatorSigner } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { ADMIN_TOKEN, asAdmin } from '../../testing/accounts'
+import { ADMIN_TOKEN } from '../../testing/accounts'
 import { callRpc, newSigner, sharedChain } from '../../testing/chain'
 import { testFacilitator, type TestFacilitator, type TestOptions } from '../../testing/facilitator'
-import { until } from '../../testing/metrics'
+import { untilRead } from '../../testing/operator-api'
 import { settlementRows } from '../../testing/settlement-rows'
 
 afterAll(closeAll)
@@ -13,17 +13,19 @@ const WARN_BELOW = 10n ** 16n
 
 const started = (options: TestOptions = {}) => testFacilitator({ ...options, variables: { ADMIN_TOKEN } })
 
-async function read<T>({ api }: TestFacilitator, path: string): Promise<T> {
-  return ((await api.get(`/admin/${path}`).set(asAdmin).expect(200)).body as { data: T }).data
-}
 type Signers = { replica: string; signers: OperatorSigner[]; error: string | null }
-const signersOf = (facilitator: TestFacilitator) => read<Signers>(facilitator, 'signers')
-
-/** Once a replica leads every configured signer. */
+/** Once balances are read and a replica leads every configured signer. */
 const ledSigners = (facilitator: TestFacilitator) =>
-  until(
-    () => signersOf(facilitator),
-    ({ signers }) => signers.every(({ leader, isConfigured }) => leader !== null || !isConfigured),
+  untilRead<Signers>(facilitator, 'signers', ({ signers, error }) => {
+    const configured = signers.filter(({ isConfigured }) => isConfigured)
+    return error === null && configured.every(({ leader, balance }) => leader !== null && balance !== null)
+  })
+
+const untilLeader = (facilitator: TestFacilitator, leader: string | null) =>
+  untilRead<Signers>(
+    facilitator,
+    'signers',
+    ({ signers, error }) => error === null && signers.every((signer) => signer.leader === leader),
   )
 
 const setBalance = (address: string, wei: bigint) =>
@@ -70,13 +72,12 @@ test('shows balance, threshold, leader and pending transactions, also of a remov
       error: null,
     },
   ])
-  expect((await read<OperatorOverview>(facilitator, 'overview')).signers).toEqual({
-    total: 2,
-    low: 1,
-    unknown: 0,
-    withoutLeader: 0,
-    error: null,
-  })
+  await untilRead<OperatorOverview>(
+    facilitator,
+    'overview',
+    ({ signers: { total, low, unknown, withoutLeader } }) =>
+      [total, low, unknown, withoutLeader].join() === '2,1,0,0',
+  )
 })
 
 test('a signer whose nodes do not answer has an error, and the others are shown', async () => {
@@ -87,15 +88,15 @@ test('a signer whose nodes do not answer has an error, and the others are shown'
     signerKeys: [`0x${'5'.repeat(64)}`],
   }
   const facilitator = await started({ networks: [dark] })
-  const { signers } = await signersOf(facilitator)
+  const { signers } = await untilRead<Signers>(
+    facilitator,
+    'signers',
+    ({ signers: [lit, unlit] }) =>
+      lit?.error === null && /^balance of 0x\w+ on dark could not be read; the log/.test(unlit?.error ?? ''),
+  )
   expect(signers).toMatchObject([
-    { network: 'base-sepolia', isLow: false, error: null },
-    {
-      network: 'dark',
-      balance: null,
-      isLow: null,
-      error: expect.stringMatching(/^balance of 0x\w+ on dark could not be read; the log/) as string,
-    },
+    { network: 'base-sepolia', isLow: false },
+    { network: 'dark', balance: null, isLow: null },
   ])
   expect(JSON.stringify(signers)).not.toContain('secret')
 })
@@ -109,9 +110,8 @@ test('every replica names the one that leads, and the next one once it is gone',
   expect(seen.signers).toMatchObject([{ leader: replica }])
 
   await Promise.all(first.settlers.map((settler) => settler.close()))
-  const wanted = ({ signers }: Signers) => signers.every(({ leader }) => leader === seen.replica)
-  await until(() => signersOf(second), wanted)
-  await until(() => signersOf(first), wanted)
+  await untilLeader(second, seen.replica)
+  await untilLeader(first, seen.replica)
 })
 
 test('a leader of a release without names is unknown', async () => {
@@ -123,15 +123,9 @@ test('a leader of a release without names is unknown', async () => {
     await older.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [
       `settler eip155:84532 ${signers[0]!.address}`,
     ])
-    await until(
-      () => signersOf(facilitator),
-      ({ signers: [signer] }) => signer?.leader === 'unknown',
-    )
+    await untilLeader(facilitator, 'unknown')
   } finally {
     older.release(true)
   }
-  await until(
-    () => signersOf(facilitator),
-    ({ signers: [signer] }) => signer?.leader === null,
-  )
+  await untilLeader(facilitator, null)
 })

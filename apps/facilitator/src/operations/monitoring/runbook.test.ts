@@ -47,7 +47,7 @@ test('the runbook names exactly the exported metrics', async () => {
 
 test('each log message that the runbook quotes exists', () => {
   const quoted = [...runbook.matchAll(/`([a-z]+(?:[ ,;]+[a-z]+){2,})`/g)].map(([, line = '']) => line)
-  const sources = ['apps/facilitator/src', 'packages/database/src']
+  const sources = ['apps/facilitator/src', 'packages/database/src', 'packages/webhooks/src']
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
         join(root, folder, file),

@@ -152,7 +152,7 @@ export const accountOperations: Operation[] = [
     tag,
     summary: 'Delete your account.',
     description:
-      'Its client keys are revoked, its sessions end, and its resources, catalog entries and reserved recipients are deleted, at once and for good. Claimed settlements continue, and their records stay, without your email. Limited like logins.',
+      'Its client keys are revoked, its sessions and webhooks end, and its resources, catalog entries and reserved recipients are deleted, at once and for good. Claimed settlements continue, and their records stay, without your email. Limited like logins.',
     auth: callers.user,
     body: { schema: DeleteAccountRequest },
     answers: { 200: { description: 'The id of the deleted account.', schema: AccountDeleted } },

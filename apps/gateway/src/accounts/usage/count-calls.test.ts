@@ -25,13 +25,13 @@ test('every call is counted once, by two replicas at once, while calls are made,
   const other = openGatewayDatabase({ url })
   closeLater(() => other.close())
   const wallets = await Promise.all(times(3, () => spender(10_000)))
-  let isRunning = true
+  const running = new AbortController()
   const counting = [pool, other.pool].map(async (replica) => {
-    while (isRunning) await count(replica, { limit: 7, pauseMs: 0 })
+    while (!running.signal.aborted) await count(replica, { limit: 7, pauseMs: 0 })
   })
   const comparing = (async () => {
     let compared = 0
-    for (; isRunning; compared++)
+    for (; !running.signal.aborted; compared++)
       await inSnapshot(pool, async (snapshot) => {
         for (const { wallet } of wallets)
           expect(await reportOf(snapshot, wallet)).toEqual(await sumsOf(snapshot, wallet))
@@ -47,7 +47,7 @@ test('every call is counted once, by two replicas at once, while calls are made,
     if (index % 5 === 0) await ledgers[1].finish({ ...endingOf(id), statusCode: 502 })
   }
   for (let round = 0; round < 12; round++) await Promise.all(times(30, (index) => call(round + index)))
-  isRunning = false
+  running.abort()
   await Promise.all(counting)
   expect(await comparing).toBeGreaterThan(0)
 
@@ -148,19 +148,18 @@ describe('a call that is taken back', () => {
     await ledgers[0].finish(endingOf(id))
     // As another replica that has read the call as done and commits its totals later.
     const counting = await pool.connect()
-    const begin = counting.query.bind(counting) as typeof counting.query
-    await begin('BEGIN')
-    await begin('SELECT FROM usage_totals_progress FOR UPDATE')
+    await counting.query('BEGIN')
+    await counting.query('SELECT FROM usage_totals_progress FOR UPDATE')
     const taking = takeBack(id)
     await waitForLockWaiter(pool)
-    await begin(
+    await counting.query(
       `INSERT INTO usage_totals SELECT account_id, interval, date_bin(step::interval, created_at, '2000-01-01Z'), chain_id,
          rpc_method, 1, credits, 0
        FROM usage, (VALUES ('hour', '1 hour'), ('day', '1 day')) AS intervals (interval, step) WHERE id = $1`,
       [id],
     )
-    await begin('UPDATE usage_totals_progress SET last_call = $1', [id])
-    await begin('COMMIT')
+    await counting.query('UPDATE usage_totals_progress SET last_call = $1', [id])
+    await counting.query('COMMIT')
     counting.release()
     expect(await taking).toBe(true)
     expect(await reportOf(pool, wallet)).toEqual(await sumsOf(pool, wallet))

@@ -9,7 +9,7 @@ const METHODS_PER_CHAIN = 20
 const METHODS = 100
 
 /** There are more only while the totals of older calls are being computed. */
-const MAX_UNCOUNTED = 500_000
+const MAX_UNCOUNTED = 300_000
 /** Leaves connections to Postgres for paid calls. */
 const MAX_CONCURRENT = 4
 
@@ -18,22 +18,19 @@ type Row = { uncounted: bigint; data: string }
 
 /**
  * $1 wallet, $2 interval, $3 from, $4 to, $5 plan or null. The totals, and the calls after the last one in them. Both are of one
- * snapshot, so each call is in one of the two. Later calls are found by an index that has all columns of that search, or Postgres
- * might read those of all accounts.
+ * snapshot, so each call is in one of the two. Accounts are looked up one by one (LATERAL, OFFSET 0), so that Postgres searches
+ * the index of an account's calls, and not all calls after the last one in the totals.
  */
 const REPORT = `
 WITH account AS MATERIALIZED (
   SELECT id FROM accounts WHERE wallet = $1 AND ($5::int IS NULL OR pricing_plan_id = $5)
-), recent AS MATERIALIZED (
-  SELECT call.id FROM account CROSS JOIN LATERAL (
-    SELECT id FROM usage WHERE account_id = account.id AND id > (SELECT last_call FROM usage_totals_progress) OFFSET 0
+), uncounted AS MATERIALIZED (
+  SELECT call.* FROM account CROSS JOIN LATERAL (
+    SELECT ${periodOf('$2::text', 'created_at')} AS period, chain_id, coalesce(rpc_method, '') AS rpc_method,
+      CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, ${IS_FAILED} AS is_failed
+    FROM usage WHERE account_id = account.id AND id > (SELECT last_call FROM usage_totals_progress) OFFSET 0
   ) AS call
   LIMIT ${MAX_UNCOUNTED + 1}
-), uncounted AS MATERIALIZED (
-  SELECT ${periodOf('$2::text', 'created_at')} AS period, chain_id, coalesce(rpc_method, '') AS rpc_method,
-    CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, ${IS_FAILED} AS is_failed
-  FROM recent CROSS JOIN LATERAL (SELECT * FROM usage WHERE usage.id = recent.id LIMIT 1) AS call
-  WHERE (SELECT count(*) FROM recent) <= ${MAX_UNCOUNTED}
 ), series AS MATERIALIZED (
   SELECT period, chain_id, rpc_method, sum(calls) AS calls, sum(credits) AS credits, sum(failed) AS failed
   FROM (
@@ -58,7 +55,7 @@ WITH account AS MATERIALIZED (
     sum(calls) AS calls, sum(credits) AS credits, sum(failed) AS failed
   FROM series GROUP BY 1, 2, 3
 )
-SELECT (SELECT count(*) FROM recent) AS uncounted, (
+SELECT (SELECT count(*) FROM uncounted) AS uncounted, (
   SELECT coalesce(json_agg(json_build_object(
     'period', to_char(period AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'chain_id', chain_id,
     'rpc_method', rpc_method, 'calls', calls, 'credits', credits, 'failed', failed

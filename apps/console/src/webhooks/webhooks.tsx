@@ -1,21 +1,19 @@
 import { Anchor, Badge, Button, Card, Group, Stack, Text } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
-import { merchant } from '../../texts'
-import { Empty } from '../../ui/empty'
-import { Loaded } from '../../ui/loaded'
-import { Page } from '../../ui/page'
+import { webhooks as texts } from '../texts'
+import { Empty } from '../ui/empty'
+import { Loaded } from '../ui/loaded'
+import { Page } from '../ui/page'
 import { useWebhooks } from './use-webhooks'
 import { type Webhook } from './webhook'
 import { WebhookBadge } from './webhook-badge'
-
-const texts = merchant.webhooks
 
 export function Webhooks() {
   const webhooks = useWebhooks()
   return (
     <Page
-      title={merchant.pages.webhooks}
+      title={texts.pageTitle}
       text={texts.text}
       actions={
         <Button component={Link} href="/webhooks/new" leftSection={<IconPlus size={16} aria-hidden />}>

@@ -1,13 +1,21 @@
-import { Button, Checkbox, Stack, Switch, TextInput } from '@mantine/core'
+import { Button, Checkbox, NumberInput, Stack, Switch, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import { merchant } from '../../texts'
-import { Failure } from '../../ui/failure'
-import { webhookEvents } from './webhook'
+import { webhooks } from '../texts'
+import { Failure } from '../ui/failure'
+import { useWebhookService } from './webhook-service'
 
-const texts = merchant.webhooks.form
+const texts = webhooks.form
 
-export type WebhookValues = { url: string; description: string; events: string[]; active: boolean }
+const eventTexts: Record<string, string> = texts.eventTexts
+
+export type WebhookValues = {
+  url: string
+  description: string
+  events: string[]
+  active: boolean
+  balanceBelow: number | ''
+}
 
 type Props = {
   initial: WebhookValues
@@ -20,6 +28,7 @@ type Props = {
 const checkUrl = (url: string) => (/^https?:\/\/\S+$/.test(url.trim()) ? null : texts.urlWrong)
 
 export function WebhookForm({ initial, hasActive, action, save }: Props) {
+  const { events, hasBalance } = useWebhookService()
   const form = useForm({ mode: 'uncontrolled', initialValues: initial, validate: { url: checkUrl } })
   const work = useMutation({
     mutationFn: ({ url, ...values }: WebhookValues) => save({ ...values, url: url.trim() }),
@@ -44,8 +53,8 @@ export function WebhookForm({ initial, hasActive, action, save }: Props) {
           {...form.getInputProps('events')}
         >
           <Stack gap="xs" mt="xs">
-            {webhookEvents.map((event) => (
-              <Checkbox key={event} value={event} label={event} description={texts.eventTexts[event]} />
+            {events.map((event) => (
+              <Checkbox key={event} value={event} label={event} description={eventTexts[event]} />
             ))}
           </Stack>
         </Checkbox.Group>
@@ -55,6 +64,16 @@ export function WebhookForm({ initial, hasActive, action, save }: Props) {
           key={form.key('description')}
           {...form.getInputProps('description')}
         />
+        {hasBalance && (
+          <NumberInput
+            label={texts.balance}
+            description={texts.balanceHint}
+            min={0}
+            allowDecimal={false}
+            key={form.key('balanceBelow')}
+            {...form.getInputProps('balanceBelow')}
+          />
+        )}
         {hasActive && (
           <Switch
             label={texts.active}
@@ -71,3 +90,16 @@ export function WebhookForm({ initial, hasActive, action, save }: Props) {
     </form>
   )
 }
+
+export const toNewWebhook = ({ url, events, description, balanceBelow }: WebhookValues) => ({
+  url,
+  events,
+  description,
+  ...(balanceBelow === '' ? {} : { balanceBelow }),
+})
+
+/** An empty limit removes it. */
+export const toWebhookChange = ({ balanceBelow, ...values }: WebhookValues, hasBalance: boolean) => ({
+  ...values,
+  ...(hasBalance ? { balanceBelow: balanceBelow === '' ? null : balanceBelow } : {}),
+})

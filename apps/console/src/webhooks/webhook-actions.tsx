@@ -3,20 +3,19 @@ import { IconPencil, IconSend } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { merchant } from '../../texts'
-import { ConfirmButton } from '../../ui/confirm-button'
-import { Failure } from '../../ui/failure'
-import { SecretOnce } from '../../ui/secret-once'
-import { ask } from '../api'
+import { webhooks as texts } from '../texts'
+import { ConfirmButton } from '../ui/confirm-button'
+import { Failure } from '../ui/failure'
+import { SecretOnce } from '../ui/secret-once'
+import { useWebhookService } from './webhook-service'
 import { useReread } from './use-webhooks'
 import { type Delivery, type Webhook, type WebhookWithSecret } from './webhook'
-
-const texts = merchant.webhooks
 
 export function WebhookActions({ webhook: { id, active } }: { webhook: Webhook }) {
   const [secret, setSecret] = useState<string>()
   const [, navigate] = useLocation()
   const reread = useReread()
+  const { ask } = useWebhookService()
   const test = useMutation({
     mutationFn: () => ask<Delivery>('POST', `/webhooks/${id}/test`),
     async onSuccess(delivery) {

@@ -1,22 +1,21 @@
 import { Anchor } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
-import { merchant } from '../../texts'
-import { Empty } from '../../ui/empty'
-import { Loaded } from '../../ui/loaded'
-import { Page } from '../../ui/page'
-import { Section } from '../../ui/section'
-import { ask } from '../api'
+import { webhooks as texts } from '../texts'
+import { Empty } from '../ui/empty'
+import { Loaded } from '../ui/loaded'
+import { Page } from '../ui/page'
+import { Section } from '../ui/section'
+import { useWebhookService } from './webhook-service'
 import { useReread, useWebhook } from './use-webhooks'
-import { WebhookForm, type WebhookValues } from './webhook-form'
-
-const texts = merchant.webhooks
+import { toWebhookChange, WebhookForm, type WebhookValues } from './webhook-form'
 
 export function EditWebhook({ id }: { id: string }) {
   const found = useWebhook(id)
   const reread = useReread()
+  const { ask, hasBalance } = useWebhookService()
   const [, navigate] = useLocation()
-  async function save({ url, events, description, active }: WebhookValues) {
-    await ask('PUT', `/webhooks/${id}`, { body: { url, events, description, active } })
+  async function save(values: WebhookValues) {
+    await ask('PUT', `/webhooks/${id}`, { body: toWebhookChange(values, hasBalance) })
     await reread.webhooks()
     navigate(`/webhooks/${id}`)
   }
@@ -41,6 +40,7 @@ export function EditWebhook({ id }: { id: string }) {
                   description: webhook.description,
                   events: webhook.events,
                   active: webhook.active,
+                  balanceBelow: webhook.balanceBelow ?? '',
                 }}
                 hasActive
                 action={texts.save}

@@ -1,8 +1,6 @@
-import { merchant } from '../../texts'
-import { StatusBadge, type Tone } from '../../ui/status-badge'
+import { webhooks as texts } from '../texts'
+import { StatusBadge, type Tone } from '../ui/status-badge'
 import { type Delivery, type DeliveryState, type Webhook } from './webhook'
-
-const texts = merchant.webhooks
 
 export function WebhookBadge({ webhook: { active, failingSince = null } }: { webhook: Webhook }) {
   if (!active) return <StatusBadge tone="neutral">{texts.states.inactive}</StatusBadge>

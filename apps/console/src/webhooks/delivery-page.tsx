@@ -2,28 +2,29 @@ import { Anchor, Button, Group, Table, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { merchant } from '../../texts'
-import { Code } from '../../ui/code'
-import { Facts } from '../../ui/facts'
-import { Failure } from '../../ui/failure'
-import { readableNumber } from '../../ui/format'
-import { Identifier } from '../../ui/identifier'
-import { Loaded } from '../../ui/loaded'
-import { Page } from '../../ui/page'
-import { Section } from '../../ui/section'
-import { Time } from '../../ui/time'
-import { WideTable } from '../../ui/wide-table'
-import { ask } from '../api'
+import { webhooks } from '../texts'
+import { Code } from '../ui/code'
+import { Facts } from '../ui/facts'
+import { Failure } from '../ui/failure'
+import { readableNumber } from '../ui/format'
+import { Identifier } from '../ui/identifier'
+import { Loaded } from '../ui/loaded'
+import { Page } from '../ui/page'
+import { Section } from '../ui/section'
+import { Time } from '../ui/time'
+import { WideTable } from '../ui/wide-table'
+import { useWebhookService } from './webhook-service'
 import { Subject } from './deliveries'
 import { useDelivery, useReread } from './use-webhooks'
 import { type Attempt, type DeliveryDetails } from './webhook'
 import { DeliveryBadge } from './webhook-badge'
 
-const texts = merchant.webhooks.delivery
+const texts = webhooks.delivery
 
 export function DeliveryPage({ webhookId, id }: { webhookId: string; id: string }) {
   const delivery = useDelivery(webhookId, id)
   const reread = useReread()
+  const { ask } = useWebhookService()
   const replay = useMutation({
     mutationFn: () => ask('POST', `/webhooks/${webhookId}/deliveries/${id}/replay`),
     onSuccess: () => Promise.all([reread.delivery(), reread.deliveries()]),
@@ -33,7 +34,7 @@ export function DeliveryPage({ webhookId, id }: { webhookId: string; id: string 
       title={texts.title(id)}
       text={
         <Anchor component={Link} href={`/webhooks/${webhookId}`} size="sm">
-          {merchant.webhooks.toWebhook}
+          {webhooks.toWebhook}
         </Anchor>
       }
       actions={
@@ -58,7 +59,7 @@ export function DeliveryPage({ webhookId, id }: { webhookId: string; id: string 
 
 const Details = ({ delivery }: { delivery: DeliveryDetails }) => (
   <>
-    <Section title={merchant.webhooks.facts}>
+    <Section title={webhooks.facts}>
       <Facts
         facts={[
           [texts.names.state, <DeliveryBadge key="state" state={delivery.state} />],

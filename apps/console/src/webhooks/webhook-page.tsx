@@ -1,13 +1,13 @@
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { merchant } from '../../texts'
-import { Empty } from '../../ui/empty'
-import { Facts } from '../../ui/facts'
-import { Identifier } from '../../ui/identifier'
-import { Loaded } from '../../ui/loaded'
-import { Page } from '../../ui/page'
-import { Section } from '../../ui/section'
-import { Time } from '../../ui/time'
+import { webhooks as texts } from '../texts'
+import { Empty } from '../ui/empty'
+import { Facts } from '../ui/facts'
+import { Identifier } from '../ui/identifier'
+import { Loaded } from '../ui/loaded'
+import { Page } from '../ui/page'
+import { Section } from '../ui/section'
+import { Time } from '../ui/time'
 import { Deliveries } from './deliveries'
 import { ReplayRange } from './replay-range'
 import { useWebhook } from './use-webhooks'
@@ -15,8 +15,6 @@ import { type Webhook } from './webhook'
 import { WebhookActions } from './webhook-actions'
 import { WebhookBadge } from './webhook-badge'
 import { EventBadges } from './webhooks'
-
-const texts = merchant.webhooks
 
 export function WebhookPage({ id }: { id: string }) {
   const found = useWebhook(id)
@@ -51,6 +49,7 @@ const Details = ({ webhook }: { webhook: Webhook }) => (
             typeof webhook.failingSince === 'string' && <Time key="since" at={webhook.failingSince} />,
           ],
           [texts.form.events, <EventBadges key="events" events={webhook.events} />],
+          [texts.form.balance, webhook.balanceBelow],
           [texts.form.description, webhook.description],
           [texts.names.createdAt, <Time key="created" at={webhook.createdAt} />],
           [

@@ -1,19 +1,20 @@
 import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import { merchant } from '../../texts'
-import { Failure } from '../../ui/failure'
-import { exactTime, readableNumber } from '../../ui/format'
-import { ask } from '../api'
+import { webhooks } from '../texts'
+import { Failure } from '../ui/failure'
+import { exactTime, readableNumber } from '../ui/format'
+import { useWebhookService } from './webhook-service'
 import { toReplayRequest } from './replay-request'
 import { useReread } from './use-webhooks'
 
-const texts = merchant.webhooks.range
+const texts = webhooks.range
 
 type Replayed = { replayed: number; until: string | null }
 
 export function ReplayRange({ webhookId }: { webhookId: string }) {
   const reread = useReread()
+  const { ask } = useWebhookService()
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { from: '', to: '', state: 'failed' },

@@ -1,10 +1,3 @@
-export const webhookEvents = [
-  'settlement.settled',
-  'settlement.failed',
-  'settlement.pending',
-  'settlement.reversed',
-] as const
-
 export type Webhook = {
   id: string
   url: string
@@ -14,6 +7,8 @@ export type Webhook = {
   createdAt: string
   secretRotatedAt: string | null
   failingSince?: string | null
+  /** Of the gateway: an event says when the credits on a plan fall below it. */
+  balanceBelow?: number | null
 }
 export type WebhookWithSecret = Webhook & { secret: string }
 

@@ -1,23 +1,22 @@
 import { Anchor } from '@mantine/core'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { merchant } from '../../texts'
-import { Page } from '../../ui/page'
-import { SecretOnce } from '../../ui/secret-once'
-import { Section } from '../../ui/section'
-import { ask } from '../api'
+import { webhooks as texts } from '../texts'
+import { Page } from '../ui/page'
+import { SecretOnce } from '../ui/secret-once'
+import { Section } from '../ui/section'
+import { useWebhookService } from './webhook-service'
 import { useReread } from './use-webhooks'
 import { type WebhookWithSecret } from './webhook'
-import { WebhookForm, type WebhookValues } from './webhook-form'
-
-const texts = merchant.webhooks
+import { toNewWebhook, WebhookForm, type WebhookValues } from './webhook-form'
 
 export function NewWebhook() {
   const [created, setCreated] = useState<WebhookWithSecret>()
   const [, navigate] = useLocation()
   const reread = useReread()
-  async function create({ url, events, description }: WebhookValues) {
-    setCreated(await ask<WebhookWithSecret>('POST', '/webhooks', { body: { url, events, description } }))
+  const { ask } = useWebhookService()
+  async function create(values: WebhookValues) {
+    setCreated(await ask<WebhookWithSecret>('POST', '/webhooks', { body: toNewWebhook(values) }))
     await reread.webhooks()
   }
   return (
@@ -32,7 +31,7 @@ export function NewWebhook() {
       {created === undefined ? (
         <Section title={texts.form.title}>
           <WebhookForm
-            initial={{ url: '', description: '', events: [], active: true }}
+            initial={{ url: '', description: '', events: [], active: true, balanceBelow: '' }}
             hasActive={false}
             action={texts.add}
             save={create}

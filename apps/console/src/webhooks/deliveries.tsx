@@ -1,16 +1,18 @@
 import { Anchor, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { merchant, shared } from '../../texts'
-import { Empty } from '../../ui/empty'
-import { PagedRows } from '../../ui/paged-rows'
-import { type Column } from '../../ui/rows'
-import { TimedLink } from '../../ui/timed-link'
+import { shared, webhooks } from '../texts'
+import { Empty } from '../ui/empty'
+import { PagedRows } from '../ui/paged-rows'
+import { shortened } from '../ui/format'
+import { type Column } from '../ui/rows'
+import { TimedLink } from '../ui/timed-link'
 import { useDeliveries, useReread } from './use-webhooks'
+import { useWebhookService } from './webhook-service'
 import { type Delivery, deliveryStates } from './webhook'
 import { DeliveryBadge } from './webhook-badge'
 
-const texts = merchant.webhooks.deliveries
+const texts = webhooks.deliveries
 const { columns } = texts
 const ALL = 'all'
 
@@ -76,12 +78,13 @@ const deliveryColumns = (webhookId: string): Column<Delivery>[] => [
   },
 ]
 
-/** A test is of no settlement. */
+/** A test is about nothing. */
 export function Subject({ type, subject }: Pick<Delivery, 'type' | 'subject'>) {
-  if (!type.startsWith('settlement.')) return '–'
+  const page = useWebhookService().pageOf({ type, subject })
+  if (page === undefined) return '–'
   return (
-    <Anchor component={Link} href={`/settlements/${subject}`}>
-      {subject}
+    <Anchor component={Link} href={page}>
+      {shortened(subject)}
     </Anchor>
   )
 }

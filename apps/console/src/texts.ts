@@ -147,7 +147,7 @@ export const merchant = {
   },
   settlements: {
     text: 'Payments that your client keys settled, newest first.',
-    open: (id: string) => `Settlement ${id}, `,
+    open: (id: string) => `Settlement ${id}`,
     states: { pending: 'pending', settled: 'settled', failed: 'failed', reversed: 'reversed' },
     columns: {
       createdAt: 'Received',
@@ -932,7 +932,7 @@ export const webhooks = {
   deliveries: {
     title: 'Deliveries',
     text: 'Events of one settlement keep their order.',
-    open: (id: string) => `Delivery ${id}, `,
+    open: (id: string) => `Delivery ${id}`,
     all: 'all',
     states: { pending: 'pending', delivered: 'delivered', failed: 'failed' },
     none: 'No deliveries yet',

@@ -3,8 +3,8 @@ import { formatUnits, readableUnits } from './format'
 
 /** A token amount in its smallest unit, rounded for the reader; the exact amount on hover, on focus, and to a screen reader. */
 export function Amount({ amount, decimals, symbol }: { amount: string; decimals: number; symbol: string }) {
-  const exact = `${formatUnits(BigInt(amount), decimals)} ${symbol}`
-  const readable = `${readableUnits(BigInt(amount), decimals)} ${symbol}`
+  const exact = `${formatUnits(BigInt(amount), decimals)} ${symbol}`.trim()
+  const readable = `${readableUnits(BigInt(amount), decimals)} ${symbol}`.trim()
   const shown = (
     <data className="amount" value={amount}>
       {readable}

@@ -1,8 +1,8 @@
 import { type UsageTotal } from '../data'
 import { lastDays, usageBars } from './usage-bars'
 
-const total = (period: string, chain_id: string, rpc_method: string | null, calls: number): UsageTotal => ({
-  period,
+const total = (day: string, chain_id: string, rpc_method: string | null, calls: number): UsageTotal => ({
+  period: `${day}T00:00:00.000Z`,
   chain_id,
   rpc_method,
   calls,

@@ -31,7 +31,7 @@ export function usageBars(
   const hasOthers = sums.size > largest.length
   const bars = new Map<string, Bar>(periods.map((period) => [period, { period }]))
   for (const total of totals) {
-    const bar = bars.get(total.period)
+    const bar = bars.get(total.period.slice(0, DAY_LENGTH))
     const at = largest.indexOf(nameOf(total))
     // Names of methods have dots, which a chart takes for a path.
     const key = at < 0 ? 'others' : `s${at}`
@@ -42,9 +42,11 @@ export function usageBars(
   return { bars: [...bars.values()], series: hasOthers ? [...series, others] : series }
 }
 
+/** Of `2026-11-25`, with which a period of the gateway begins. */
+const DAY_LENGTH = 10
 const DAY_MS = 86_400_000
 
-/** The last `count` days in UTC, the oldest first, as the gateway names them. */
+/** The last `count` days in UTC, the oldest first. */
 export const lastDays = (count: number, now: Date): string[] =>
   Array.from({ length: count }, (_, at) =>
     new Date(now.getTime() - (count - 1 - at) * DAY_MS).toISOString().slice(0, 10),

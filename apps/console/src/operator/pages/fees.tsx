@@ -42,7 +42,6 @@ function FeesOf({ fees }: { fees: OperatorFees }) {
       amount={value}
       symbol={fees.nativeSymbol}
       decimals={fees.nativeDecimals}
-      network={network}
       none={texts.noLimit}
     />
   )

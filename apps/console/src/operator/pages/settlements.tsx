@@ -40,7 +40,7 @@ const columns: Column<OperatorSettlement>[] = [
       <StatusBadge tone={isStuck ? 'bad' : 'waiting'}>{isStuck ? texts.stuck(state) : state}</StatusBadge>
     ),
   },
-  { title: texts.age, width: 'minmax(8rem, 0.8fr)', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: texts.age, width: 'minmax(9.5rem, 0.8fr)', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: texts.amount,
     width: 'minmax(8rem, 0.8fr)',

@@ -12,8 +12,8 @@ import { NativeAmount } from '../native-amount'
 
 const texts = operator.signers
 
-const native = ({ nativeSymbol, nativeDecimals, network }: OperatorSigner, amount: string | null) => (
-  <NativeAmount amount={amount} symbol={nativeSymbol} decimals={nativeDecimals} network={network} />
+const native = ({ nativeSymbol, nativeDecimals }: OperatorSigner, amount: string | null) => (
+  <NativeAmount amount={amount} symbol={nativeSymbol} decimals={nativeDecimals} />
 )
 
 function stateOf({ error, isLow, leader, isConfigured }: OperatorSigner) {

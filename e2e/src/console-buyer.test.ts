@@ -125,6 +125,22 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
+  test('Keplr signs in, pays on Cosmos, and calls', async () => {
+    const page = await open('plans')
+    await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Keplr' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Buy 100 credits of Cosmos starter' }).click()
+    await page.getByText('You have bought 100 credits.').waitFor()
+    await page.getByRole('link', { name: 'Try a call' }).click()
+    await page.getByRole('combobox', { name: 'Chain' }).click()
+    await page.getByRole('option', { name: 'tollgate-devnet-1' }).click()
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('"network": "tollgate-devnet-1"').waitFor()
+    await page.getByText('99 credits left').waitFor()
+    await page.close()
+  })
+
   test('creates an access key, shows it once, and deletes it', async () => {
     const page = await open('plans')
     await connect(page)

@@ -7,6 +7,7 @@ import {
   type TollgateError,
   type TollgateEvents,
   type TollgateOptions,
+  type WalletStorage,
 } from '@tollgate/wallet'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { newThirdParty } from './testing/client-keys'
@@ -60,6 +61,14 @@ function record(tollgate: Tollgate) {
       Object.assign(events, { [name]: event })
     })
   return { names, events }
+}
+
+/** At the gateway, of the one account of a storage. */
+async function endSession(storage: WalletStorage): Promise<void> {
+  const [session = ''] = await storage.list('sessions/')
+  const { token } = JSON.parse((await storage.get(session)) ?? '') as { token: string }
+  const headers = { authorization: `Bearer ${token}` }
+  await fetch(`${world.gateway.url}/auth/logout`, { method: 'POST', headers })
 }
 
 const spentBy = async ({ address }: Wallet | HDNodeWallet) => BUDGET - (await world.token.balanceOf(address))
@@ -287,12 +296,7 @@ describe('the account', () => {
     const other = open({ wallet, storage })
     const { names: otherNames } = record(other)
     await chainId(other)
-    const [session = ''] = await storage.list('sessions/')
-    const { token } = JSON.parse((await storage.get(session)) ?? '') as { token: string }
-    await fetch(`${world.gateway.url}/auth/logout`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-    })
+    await endSession(storage)
     expect(await chainId(other)).toBe(CHAIN_ID)
     expect(names.filter((name) => name === 'signed-in')).toHaveLength(2)
     expect(otherNames).toEqual(['signed-in', 'signed-in'])
@@ -356,6 +360,21 @@ describe('fetch', () => {
     const other = await world.newPayer()
     const key = await createAccessKey(world, await signIn(world, other))
     expect((await tollgate.fetch(key.urlOf('base-sepolia'), { ...post, headers })).status).toBe(402)
+  })
+
+  test('is answered in the session on the routes of this wallet alone, and signs in again after it has ended', async () => {
+    const wallet = await world.newPayer()
+    const storage = memoryStorage()
+    const tollgate = open({ wallet, storage })
+    const { names } = record(tollgate)
+    const get = (path: string) => tollgate.fetch(`${world.gateway.url}${path}`)
+    await tollgate.keys.create({ label: 'mine' })
+    expect(await (await get('/keys')).json()).toMatchObject({ data: [{ label: 'mine' }] })
+    await endSession(storage)
+    const answer = await get('/webhooks?limit=1')
+    expect([answer.status, await answer.json()]).toEqual([200, { data: [] }])
+    expect(names).toEqual(['signed-in', 'signed-in'])
+    expect(await spentBy(wallet)).toBe(0n)
   })
 
   test('leaves alone a 402 that is none of x402, and answers that ask for nothing', async () => {

@@ -147,7 +147,7 @@ export const merchant = {
   },
   settlements: {
     text: 'Payments that your client keys settled, newest first.',
-    open: (id: string) => `Settlement ${id}, `,
+    open: (id: string) => `Settlement ${id}`,
     states: { pending: 'pending', settled: 'settled', failed: 'failed', reversed: 'reversed' },
     columns: {
       createdAt: 'Received',
@@ -857,12 +857,14 @@ export const operator = {
     actions: 'Actions',
     disable: 'Disable',
     enable: 'Enable',
+    disableUser: (email: string) => `Disable ${email}`,
+    enableUser: (email: string) => `Enable ${email}`,
     disableText: (email: string) => `Logins, tokens and client keys of ${email} are rejected at once.`,
     enableText: (email: string) => `${email} can log in again, and its client keys work again.`,
     resetPassword: 'Reset password',
     resetText: (email: string) =>
       `Issues a token with which ${email} sets a new password within an hour. An earlier token stops working.`,
-    resetFor: (email: string) => `Password reset of ${email}`,
+    resetFor: (email: string) => `Reset password of ${email}`,
     token: 'Token',
   },
 } as const
@@ -930,7 +932,7 @@ export const webhooks = {
   deliveries: {
     title: 'Deliveries',
     text: 'Events of one settlement keep their order.',
-    open: (id: string) => `Delivery ${id}, `,
+    open: (id: string) => `Delivery ${id}`,
     all: 'all',
     states: { pending: 'pending', delivered: 'delivered', failed: 'failed' },
     none: 'No deliveries yet',

@@ -56,6 +56,15 @@ describe('the environment', () => {
     )
     expect(() => readConfiguration({ OFFER_SIGNING_KEY: key })).not.toThrow('OFFER_SIGNING_KEY')
   })
+
+  test('with a console script of development is refused in production', () => {
+    const script = { CONSOLE_DEVELOPMENT_SCRIPT: '/srv/console-wallets.js' }
+    expect(() => readConfiguration({ NODE_ENV: 'production', ...script })).toThrow(
+      'CONSOLE_DEVELOPMENT_SCRIPT: holds a value for development',
+    )
+    expect(() => readConfiguration(script)).not.toThrow('CONSOLE_DEVELOPMENT_SCRIPT')
+  })
+
   test.each(['*,Tollgate', 'gateway.example,*'])(
     'with %s as sign-in domains is refused',
     (SIGN_IN_DOMAINS) => {

@@ -45,6 +45,9 @@ export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
 
 /** What axe finds in the page as it is: rule, and the elements that break it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
+  // A tooltip is shown beside the landmarks of the page.
+  await page.mouse.move(0, 0)
+  await page.locator('[role=tooltip]').first().waitFor({ state: 'hidden' })
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: typeof axe }).axe.run({

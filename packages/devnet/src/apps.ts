@@ -155,7 +155,10 @@ export async function startApps(options: {
     () => [plan, cosmosPlan].map(({ id, plan_name }) => `plan ${id}: ${plan_name}`).join(', '),
   )
 
-  const developmentScript = writeDevelopmentScript(root, state)
+  const developmentScript = writeDevelopmentScript(root, state, {
+    evmChainId: network.chain_id,
+    cosmosPrefix: COSMOS_PREFIX,
+  })
   const startGateway = (logName: string, publicUrl?: string) =>
     processes.addApp(
       startService({

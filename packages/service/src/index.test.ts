@@ -12,6 +12,7 @@ test('exports these names and no others', () => {
   "UsageError",
   "addressKey",
   "arrivalOf",
+  "assertPageSize",
   "bodyOf",
   "closeServer",
   "createBaseApp",
@@ -50,11 +51,13 @@ test('exports these names and no others', () => {
   "run",
   "runCommand",
   "runCommandLine",
+  "sendCsv",
   "serviceOperations",
   "startInterval",
   "startRetention",
   "statusOf",
   "toCsv",
+  "wantsCsv",
 ]
 `)
 })

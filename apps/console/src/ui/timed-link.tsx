@@ -1,11 +1,23 @@
-import { Anchor, VisuallyHidden } from '@mantine/core'
+import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
+import { relativeTime } from './format'
 import { Time } from './time'
 
-/** A link that shows a time, in the list of what is named by it. `name` is for a screen reader. */
-export const TimedLink = ({ href, name, at }: { href: string; name: string; at: string }) => (
-  <Anchor component={Link} href={href} size="sm">
-    <VisuallyHidden>{name}</VisuallyHidden>
+type Props = {
+  href: string
+  /** Of what the link leads to, for a screen reader. */
+  name: string
+  at: string
+}
+
+/** A link that shows a time, for a list of what has no other name. */
+export const TimedLink = ({ href, name, at }: Props) => (
+  <Anchor
+    component={Link}
+    href={href}
+    size="sm"
+    aria-label={`${name}, ${relativeTime(new Date(at), new Date())}`}
+  >
     <Time at={at} />
   </Anchor>
 )

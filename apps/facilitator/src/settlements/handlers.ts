@@ -6,7 +6,7 @@ import {
   type SettlementAnswer,
   type SettlementPage,
 } from '@tollgate/protocol'
-import { ApiError, parse, toCsv } from '@tollgate/service'
+import { ApiError, assertPageSize, parse, sendCsv, toCsv, wantsCsv } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Families } from '../networks/network'
 import { type Networks } from '../networks/networks'
@@ -56,12 +56,7 @@ export function createSettlementHandlers(parts: {
   return {
     async list(req: Request, res: Response, merchant: Merchant) {
       const { limit, cursor, ...query } = parse(SettlementsQuery, req.query)
-      const isCsv = req.accepts(['json', 'text/csv']) === 'text/csv'
-      if (!isCsv && limit > SETTLEMENT_PAGE.max)
-        throw new ApiError(
-          'INVALID_REQUEST',
-          `limit: must be at most ${SETTLEMENT_PAGE.max}, or ${SETTLEMENT_PAGE.maxCsv} with Accept: text/csv`,
-        )
+      assertPageSize(req, limit, { json: SETTLEMENT_PAGE.max, csv: SETTLEMENT_PAGE.maxCsv })
       const filters = readFilters(query, { networks: networks.all, families })
       const after = cursor === undefined ? undefined : fromCursor(cursor)
       const rows = await settlements.page(merchant, filters, { after, limit: limit + 1 })
@@ -69,8 +64,9 @@ export function createSettlementHandlers(parts: {
       const last = shown.at(-1)
       const next = last && rows.length > limit ? toCursor(last) : null
       res.vary('Accept')
-      if (isCsv) {
-        sendCsv(req, res, shown, next)
+      if (wantsCsv(req)) {
+        const text = toCsv(CSV_COLUMNS, shown.map(toSettlement))
+        sendCsv(req, res, { name: 'settlements', text, next: next === null ? undefined : { cursor: next } })
         return
       }
       res.json({ data: { settlements: shown.map(toSettlement), next } } satisfies SettlementPage)
@@ -96,15 +92,3 @@ export function createSettlementHandlers(parts: {
 }
 
 const CSV_COLUMNS = Object.keys(Settlement.shape) as (keyof Settlement)[]
-
-function sendCsv(req: Request, res: Response, rows: readonly SettlementRow[], next: string | null) {
-  if (next !== null) {
-    const { pathname, searchParams } = new URL(req.originalUrl, 'http://localhost')
-    searchParams.set('cursor', next)
-    res.set('Link', `<${pathname}?${searchParams.toString()}>; rel="next"`)
-  }
-  res
-    .attachment('settlements.csv')
-    .type('text/csv')
-    .send(toCsv(CSV_COLUMNS, rows.map(toSettlement)))
-}

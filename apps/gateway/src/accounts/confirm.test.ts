@@ -120,14 +120,31 @@ describe('a call whose charge could not be confirmed', () => {
   }, 30_000)
 
   test('is refunded by the statement that also charges it', async () => {
-    const { paid, balance } = await spender(10)
+    const { wallet, paid, balance } = await spender(10)
     const usageId = await paid(ledger)
-    const both = [
-      endingOf(usageId),
-      { ...endingOf(usageId, 'refunded'), outcome: 'not_answered', takesBack: true },
-    ]
-    expect(await Promise.all(both.map(ledger.finish))).toEqual([false, true])
-    expect(await ledger.finish(both[1]!)).toBe(false)
+    // Neither is written: both are retried together.
+    let isCut = proxy.cut('request')
+    await expect(ledger.finish(done(usageId))).rejects.toThrow()
+    await isCut
+    isCut = proxy.cut('request')
+    expect(await ledger.confirm(done(usageId))).toBe(false)
+    await isCut
+    expect(await usageOf(wallet)).toMatchObject([{ state: 'reserved' }])
+    await ledger.finishUnwritten()
+    expect(await usageOf(wallet)).toMatchObject([{ state: 'refunded', outcome: 'not_answered' }])
+    expect(await balance()).toBe(10n)
+  })
+
+  test('is refunded if another statement charges it at the same time', async () => {
+    const { wallet, paid, balance } = await spender(10)
+    const calls = await Promise.all(times(10, () => paid(ledger)))
+    const takeBack = (usageId: bigint) => ({ ...endingOf(usageId, 'refunded'), takesBack: true })
+    const ended = await Promise.all(
+      calls.map((usageId) => Promise.all([ledger.finish(done(usageId)), ledger.finish(takeBack(usageId))])),
+    )
+    expect(ended.map(([, isRefunded]) => isRefunded)).toEqual(times(10, () => true))
+    expect((await usageOf(wallet)).map(({ state }) => state)).toEqual(times(10, () => 'refunded'))
+    expect(await ledger.finish(takeBack(calls[0]!))).toBe(false)
     expect(await balance()).toBe(10n)
   })
 })

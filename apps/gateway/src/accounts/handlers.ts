@@ -1,15 +1,17 @@
 import {
   HistoryQuery,
+  MAX_CSV_ROWS,
+  MAX_PAGE_ROWS,
   PaymentHistoryRecord,
   PaymentsQuery,
   UsageQuery,
   UsageRecord,
   type CreditBalance,
 } from '@tollgate/protocol'
-import { parse } from '@tollgate/service'
+import { assertPageSize, parse, wantsCsv } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { parseWallet } from '../wallet-address'
-import { assertPageSize, sendCsv, wantsCsv } from './csv-export'
+import { sendExport } from './csv-export'
 import { type History } from './history'
 import { type Ledger } from './ledger'
 import { usageRangeOf } from './usage/usage-range'
@@ -17,6 +19,7 @@ import { type UsageReport } from './usage/usage-report'
 
 type WalletRequest = Request<{ wallet: string }>
 
+const PAGE_SIZES = { json: MAX_PAGE_ROWS, csv: MAX_CSV_ROWS }
 const USAGE_COLUMNS = Object.keys(UsageRecord.shape) as (keyof UsageRecord)[]
 const PAYMENT_COLUMNS = Object.keys(PaymentHistoryRecord.shape) as (keyof PaymentHistoryRecord)[]
 
@@ -41,10 +44,10 @@ export function createAccountHandlers(parts: {
       const wallet = parseWallet(req.params.wallet)
       const query = parse(HistoryQuery, req.query)
       const getPage = (range: object) => history.getUsagePage(wallet, { ...query, ...range })
-      assertPageSize(req, query)
+      assertPageSize(req, query.limit, PAGE_SIZES)
       res.set('Cache-Control', 'no-store').vary('Accept')
       if (wantsCsv(req))
-        await sendCsv(req, res, { name: 'history', columns: USAGE_COLUMNS, range: query, getPage })
+        await sendExport(req, res, { name: 'history', columns: USAGE_COLUMNS, range: query, getPage })
       else res.json(await getPage({}))
     },
 
@@ -52,10 +55,10 @@ export function createAccountHandlers(parts: {
       const wallet = parseWallet(req.params.wallet)
       const query = parse(PaymentsQuery, req.query)
       const getPage = (range: object) => history.getPaymentPage(wallet, { ...query, ...range })
-      assertPageSize(req, query)
+      assertPageSize(req, query.limit, PAGE_SIZES)
       res.set('Cache-Control', 'no-store').vary('Accept')
       if (wantsCsv(req))
-        await sendCsv(req, res, { name: 'payments', columns: PAYMENT_COLUMNS, range: query, getPage })
+        await sendExport(req, res, { name: 'payments', columns: PAYMENT_COLUMNS, range: query, getPage })
       else res.json(await getPage({}))
     },
 

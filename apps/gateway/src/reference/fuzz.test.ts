@@ -8,6 +8,7 @@ import { gatewayContract, isPassedOn } from '../testing/contract'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { liveCounts, requestOptions, type LiveName } from '../testing/requests'
 import { answers, startUpstream } from '../testing/upstream'
+import { newWebhook, newWebhookPath } from '../testing/webhooks'
 
 const { seed, requests } = fuzzOptions()
 const plan = cosmosPlanOf({ id: 2 })
@@ -76,6 +77,10 @@ async function liveValues(): Promise<Live> {
     'SELECT id FROM payments WHERE wallet = $1',
     [rich[0]?.wallet.address],
   )
+  const webhook = await newWebhookPath(gateway, rich[0]!.session.token)
+  const spareWebhooks = await times(liveCounts.spareWebhookId, () =>
+    newWebhook(gateway, rich[0]!.session.token),
+  )
   const payments = await times(liveCounts.payment, (index) => rich[index % 2]!.wallet.pay())
   return (named, index) => {
     const name = named as LiveName
@@ -89,6 +94,9 @@ async function liveValues(): Promise<Live> {
     if (name === 'plainPath') return plainPaths[index] ?? ''
     if (name === 'paymentId') return bought[index]?.id ?? ''
     if (name === 'keyId') return keys[index + 1]?.id ?? ''
+    if (name === 'webhookId') return webhook.id
+    if (name === 'deliveryId') return webhook.deliveryId
+    if (name === 'spareWebhookId') return spareWebhooks[index] ?? ''
     return (logins[index] as Partial<Record<string, string>> | undefined)?.[name] ?? ''
   }
 }

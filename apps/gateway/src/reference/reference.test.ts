@@ -9,6 +9,7 @@ import { assertResourcePath } from '../rpc/resource-path'
 import { cosmosPlanOf } from '../testing/catalog'
 import { gatewayContract } from '../testing/contract'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { newWebhookPath } from '../testing/webhooks'
 import { parseWallet } from '../wallet-address'
 
 let gateway: TestGateway
@@ -98,7 +99,7 @@ describe('each example', () => {
   async function liveParts(
     operationId: string,
     example: unknown,
-  ): Promise<{ token?: string; body: Substitutes }> {
+  ): Promise<{ token?: string; path?: Substitutes; body: Substitutes }> {
     const wallet = gateway.wallet()
     if (operationId === 'login' && 'pubkey' in (example as object)) {
       const { message, signature, address, pubkey } = await gateway.cosmosWallet().login()
@@ -111,6 +112,8 @@ describe('each example', () => {
     if (operationId === 'getPrice') return { body: {} }
     const { token, refresh_token } = await wallet.signIn()
     if (operationId === 'refresh') return { body: { refresh_token } }
+    if (operationId.includes('Webhook'))
+      return { token, path: await newWebhookPath(gateway, token), body: {} }
     if (/^call|^getFromChain/.test(operationId)) await gateway.fund(wallet.address, 10)
     return { token, body: {} }
   }
@@ -129,12 +132,12 @@ describe('each example', () => {
       )
       const given = (place: string) =>
         parameters.filter((parameter) => parameter.in === place && parameter.example !== undefined)
-      const url = given('path').reduce(
-        (filled, { name, example }) => filled.replace(`{${name}}`, String(example)),
-        path,
-      )
       for (const { value } of bodies) {
         const live = await liveParts(operationId, value)
+        const url = given('path').reduce(
+          (filled, { name, example }) => filled.replace(`{${name}}`, live.path?.[name] ?? String(example)),
+          path,
+        )
         const sent = gateway.api[method as 'get'](url).query(
           Object.fromEntries(given('query').map(({ name, example }) => [name, example])),
         )
@@ -156,15 +159,6 @@ describe('each example', () => {
       createKey: 201,
       deleteKey: 404,
       createWebhook: 201,
-      // Each request is of a new wallet.
-      updateWebhook: 404,
-      deleteWebhook: 404,
-      rotateWebhookSecret: 404,
-      testWebhook: 404,
-      replayWebhook: 404,
-      listWebhookDeliveries: 404,
-      getWebhookDelivery: 404,
-      replayWebhookDelivery: 404,
       getPayment: 404,
       readPayerAccount: 404,
     }

@@ -26,6 +26,9 @@ export const liveCounts = {
   plainPath: 6,
   keyId: 60,
   paymentId: 1,
+  webhookId: 1,
+  deliveryId: 1,
+  spareWebhookId: 4,
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
@@ -41,6 +44,8 @@ export const requestOptions: RequestOptions = {
       return fc.constant(name === 'wallet' ? '<<wallet:0>>' : '<<paymentId:0>>')
     if (name === 'wallet') return live('wallet', liveCounts.wallet)
     if (name === 'path') return live('plainPath', liveCounts.plainPath)
+    if (operationId === 'deleteWebhook') return live('spareWebhookId', liveCounts.spareWebhookId)
+    if (operationId.includes('Webhook')) return live(name === 'id' ? 'webhookId' : name, 1)
     return operationId === 'deleteKey' ? live('keyId', liveCounts.keyId) : undefined
   },
 
@@ -66,7 +71,8 @@ function authorization(isNeeded: boolean, operationId: string): fc.Arbitrary<Hea
   if (!isNeeded) return often(fc.constant<Headers>([]), strange, 12)
   if (operationId === 'logout') return often(bearer(live('spare', liveCounts.spare)), strange)
   const usual = fc.oneof(
-    { weight: 8, arbitrary: live('token', liveCounts.token) },
+    // The first one owns the live webhooks.
+    { weight: 8, arbitrary: live('token', operationId.includes('Webhook') ? 1 : liveCounts.token) },
     { weight: 2, arbitrary: fc.constant('<<poor:0>>') },
     { weight: 1, arbitrary: fc.constant('<<ended:0>>') },
   )

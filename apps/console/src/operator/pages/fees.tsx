@@ -4,6 +4,7 @@ import { operator } from '../../texts'
 import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
+import { WideTable } from '../../ui/wide-table'
 import { useAdminData } from '../admin'
 import { NativeAmount } from '../native-amount'
 
@@ -65,26 +66,24 @@ function FeesOf({ fees }: { fees: OperatorFees }) {
           />
         )}
         {spenders.length > 0 && (
-          <Table.ScrollContainer minWidth={420}>
-            <Table aria-label={texts.biggest}>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>{texts.biggest}</Table.Th>
-                  <Table.Th ta="right">{texts.spent}</Table.Th>
-                  <Table.Th ta="right">{texts.limit}</Table.Th>
+          <WideTable label={texts.biggest} minWidth={420}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{texts.biggest}</Table.Th>
+                <Table.Th ta="right">{texts.spent}</Table.Th>
+                <Table.Th ta="right">{texts.limit}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {spenders.map(({ key, name, spent: own, limit }) => (
+                <Table.Tr key={key}>
+                  <Table.Td>{name}</Table.Td>
+                  <Table.Td ta="right">{amount(own)}</Table.Td>
+                  <Table.Td ta="right">{amount(limit)}</Table.Td>
                 </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {spenders.map(({ key, name, spent: own, limit }) => (
-                  <Table.Tr key={key}>
-                    <Table.Td>{name}</Table.Td>
-                    <Table.Td ta="right">{amount(own)}</Table.Td>
-                    <Table.Td ta="right">{amount(limit)}</Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+              ))}
+            </Table.Tbody>
+          </WideTable>
         )}
       </Stack>
     </Section>

@@ -7,6 +7,7 @@ import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
+import { WideTable } from '../../ui/wide-table'
 import { useAdminData } from '../admin'
 
 const texts = operator.networks
@@ -46,35 +47,33 @@ const NetworkSection = ({ network }: { network: OperatorNetwork }) => (
   >
     {network.problem !== null && <Alert color="red">{network.problem}</Alert>}
     {network.error !== null && <Alert color="red">{network.error}</Alert>}
-    <Table.ScrollContainer minWidth={620}>
-      <Table aria-label={texts.nodesOf(network.network)}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{texts.node}</Table.Th>
-            <Table.Th>{texts.state}</Table.Th>
-            <Table.Th ta="right">{texts.height}</Table.Th>
-            <Table.Th ta="right">{texts.lag}</Table.Th>
-            <Table.Th>{texts.lastError}</Table.Th>
+    <WideTable label={texts.nodesOf(network.network)} minWidth={620}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{texts.node}</Table.Th>
+          <Table.Th>{texts.state}</Table.Th>
+          <Table.Th ta="right">{texts.height}</Table.Th>
+          <Table.Th ta="right">{texts.lag}</Table.Th>
+          <Table.Th>{texts.lastError}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {network.nodes.map((node) => (
+          <Table.Tr key={node.position}>
+            <Table.Td>
+              {node.position}. {node.name}
+            </Table.Td>
+            <Table.Td>
+              <StatusBadge tone={tones[node.state]}>{texts.states[node.state]}</StatusBadge>
+            </Table.Td>
+            <Table.Td ta="right">{node.height === null ? '' : readableNumber(node.height)}</Table.Td>
+            <Table.Td ta="right">{node.lag === null ? '' : readableNumber(node.lag)}</Table.Td>
+            <Table.Td>
+              {node.lastError} {node.lastErrorAt !== null && <Time at={node.lastErrorAt} />}
+            </Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {network.nodes.map((node) => (
-            <Table.Tr key={node.position}>
-              <Table.Td>
-                {node.position}. {node.name}
-              </Table.Td>
-              <Table.Td>
-                <StatusBadge tone={tones[node.state]}>{texts.states[node.state]}</StatusBadge>
-              </Table.Td>
-              <Table.Td ta="right">{node.height === null ? '' : readableNumber(node.height)}</Table.Td>
-              <Table.Td ta="right">{node.lag === null ? '' : readableNumber(node.lag)}</Table.Td>
-              <Table.Td>
-                {node.lastError} {node.lastErrorAt !== null && <Time at={node.lastErrorAt} />}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   </Section>
 )

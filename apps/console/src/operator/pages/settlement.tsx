@@ -11,6 +11,7 @@ import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
 import { Time } from '../../ui/time'
+import { WideTable } from '../../ui/wide-table'
 import { useAdmin, useAdminData } from '../admin'
 import { NextStep } from './settlements'
 
@@ -143,29 +144,27 @@ const Versions = ({ network, transaction }: { network: string; transaction: Tran
         ],
       ]}
     />
-    <Table.ScrollContainer minWidth={420}>
-      <Table aria-label={texts.versions}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{texts.version}</Table.Th>
-            <Table.Th>{texts.signed}</Table.Th>
-            <Table.Th>{texts.fee}</Table.Th>
+    <WideTable label={texts.versions} minWidth={420}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{texts.version}</Table.Th>
+          <Table.Th>{texts.signed}</Table.Th>
+          <Table.Th>{texts.fee}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {transaction.versions.map(({ hash, createdAt, fee }) => (
+          <Table.Tr key={hash}>
+            <Table.Td>
+              <Identifier value={hash} href={transactionUrl(network, hash)} />
+            </Table.Td>
+            <Table.Td>
+              <Time at={createdAt} />
+            </Table.Td>
+            <Table.Td>{fee ?? ''}</Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {transaction.versions.map(({ hash, createdAt, fee }) => (
-            <Table.Tr key={hash}>
-              <Table.Td>
-                <Identifier value={hash} href={transactionUrl(network, hash)} />
-              </Table.Td>
-              <Table.Td>
-                <Time at={createdAt} />
-              </Table.Td>
-              <Table.Td>{fee ?? ''}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   </Stack>
 )

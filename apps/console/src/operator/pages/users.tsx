@@ -106,6 +106,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
         {user.disabledAt === null ? (
           <ConfirmButton
             label={texts.disable}
+            aria-label={texts.disableUser(user.email)}
             text={texts.disableText(user.email)}
             action={texts.disable}
             run={() => act(user.id, 'disable')}
@@ -113,6 +114,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
         ) : (
           <ConfirmButton
             label={texts.enable}
+            aria-label={texts.enableUser(user.email)}
             text={texts.enableText(user.email)}
             action={texts.enable}
             run={() => act(user.id, 'enable')}
@@ -120,6 +122,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
         )}
         <ConfirmButton
           label={texts.resetPassword}
+          aria-label={texts.resetFor(user.email)}
           text={texts.resetText(user.email)}
           action={texts.resetPassword}
           run={() => resetPassword(user)}

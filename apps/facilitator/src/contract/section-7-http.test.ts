@@ -23,7 +23,6 @@ const post = (path: string, bytes: Buffer, headers: Record<string, string> = {})
 describe('beside the table of section 7', () => {
   test('404 | an unknown path', async () => {
     const paths = [
-      '/',
       '/api',
       '/api/v1',
       '/api/verify',
@@ -45,7 +44,8 @@ describe('beside the table of section 7', () => {
       ['get', '/api/v1/clients/x', 'DELETE'],
       ['delete', '/api/v1/resources/1', 'PUT'],
       ['delete', '/admin/users', 'POST, GET, HEAD'],
-      ['get', '/api/v1/admin/assets', 'POST'],
+      ['put', '/api/v1/admin/assets', 'POST, GET, HEAD'],
+      ['get', '/api/v1/admin/assets/1/activate', 'POST'],
       ['post', '/health', 'GET, HEAD'],
       ['post', '/api/v1/sign-up', 'GET, HEAD'],
       ['get', '/api/v1/logout', 'POST'],

@@ -83,7 +83,7 @@ test('a payment that is settled on chain is one signed event, as the merchant se
     amount: String(AMOUNT),
     payer: payer.address,
     recipient: body.paymentRequirements.payTo,
-    resource: null,
+    resource: body.paymentRequirements.resource,
     paymentIdentifier: null,
     clientId: key['X-Client-ID'],
     state: 'settled',

@@ -1,7 +1,6 @@
-import { type Settlement, type SettlementDetails } from '@tollgate/protocol'
+import { type Settlement } from '@tollgate/protocol'
 
 export type SettlementState = Settlement['state']
-export type TransactionState = SettlementDetails['transactions'][number]['state']
 
 export const settlementStates = [
   'pending',

@@ -8,6 +8,18 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const views = { gateway: './src/buyer/view.tsx', facilitator: './src/merchant/view.tsx' }
 const services = { gateway: 'http://127.0.0.1:8080', facilitator: 'http://127.0.0.1:8081' }
 
+/** In index.html. */
+const heads = {
+  gateway: {
+    VITE_TITLE: 'Tollgate: your credits',
+    VITE_DESCRIPTION: 'Buy credits with your wallet, make calls, and see what they cost',
+  },
+  facilitator: {
+    VITE_TITLE: 'Tollgate: your payments',
+    VITE_DESCRIPTION: 'Settlements, client keys and webhooks of merchants, and the pages of the operator',
+  },
+}
+
 type Service = keyof typeof views
 
 function serviceOf(mode: string): Service {
@@ -18,6 +30,7 @@ function serviceOf(mode: string): Service {
 /** All addresses in the pages are relative, so that a proxy may serve them below a prefix. */
 export default defineConfig(({ mode, command }) => {
   const service = serviceOf(mode)
+  Object.assign(process.env, heads[service])
   return {
     base: command === 'build' ? './' : '/console/',
     plugins: [react()],

@@ -1,4 +1,4 @@
-import { type Settlement, type SettlementDetails } from '@tollgate/protocol'
+import { type Settlement } from '@tollgate/protocol'
 
 export type SettlementState = Settlement['state']
 

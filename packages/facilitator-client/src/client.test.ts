@@ -20,7 +20,7 @@ import { closeAll, closeLater, json, startServer } from './testing/servers'
 afterEach(closeAll)
 
 const exampleOf = (schema: { meta(): Record<string, unknown> | undefined }) =>
-  (schema.meta()?.['examples'] as [unknown])[0]
+  (schema.meta()!['examples'] as [unknown])[0]
 
 const key = { 'x-client-id': clientId, 'x-client-token': clientToken }
 

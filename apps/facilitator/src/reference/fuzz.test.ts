@@ -91,8 +91,8 @@ async function ownerOf() {
   const user = await newUser(api)
   await times(liveCounts.session, () => signIn(api, user))
   const { accessToken, authorization } = await signIn(api, user)
-  const { body } = await api.get('/api/v1/sessions').set(authorization).expect(200)
-  const sessions = (body as { data: { id: string; current: boolean }[] }).data
+  const listed = await api.get('/api/v1/sessions').set(authorization).expect(200)
+  const sessions = (listed.body as { data: { id: string; current: boolean }[] }).data
   const webhooks = await times(liveCounts.webhook, () => webhookOf(authorization))
   const tested = await api.post(`/api/v1/webhooks/${webhooks[0]}/test`).set(authorization).expect(200)
   return {

@@ -55,7 +55,7 @@ test('on its way is what is open and not claimed only', async () => {
 
 test.each([
   ['open', isOpenSql, 'settlements_open_idx'],
-  ['reversed for good', isReversedFinalSql, 'settlements_in_flight_idx'],
+  ['reversed for good', isReversedFinalSql, 'settlements_reversed_final_idx'],
 ])('what is %s is found by an index of few, however much is over', async (_, condition, index) => {
   const session = await pool.connect()
   try {

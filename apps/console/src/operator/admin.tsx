@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react'
 import { type Method, requestJson } from '../api/api'
 import { ApiError, isApiError } from '../api/api-error'
@@ -63,12 +63,19 @@ export function useAdmin(): Admin {
   return admin
 }
 
+type ReadOptions = {
+  isLive?: boolean
+  /** While another path is read, the data of the one before is shown. */
+  keepsPrevious?: boolean
+}
+
 /** Read again every few seconds, while the page is visible. */
-export function useAdminData<T>(path: string, options: { isLive?: boolean } = {}) {
+export function useAdminData<T extends object>(path: string, options: ReadOptions = {}) {
   const { request } = useAdmin()
-  return useQuery({
+  return useQuery<T>({
     queryKey: ['admin', path],
     queryFn: ({ signal }) => request<T>('GET', path, undefined, signal),
     refetchInterval: options.isLive === false ? false : REFRESH_INTERVAL_MS,
+    ...(options.keepsPrevious === true ? { placeholderData: keepPreviousData } : {}),
   })
 }

@@ -29,6 +29,7 @@ export function Users() {
   const [reset, setReset] = useState<IssuedReset>()
   const users = useAdminData<OperatorUser[]>(withQuery('/users', { email: prefix, limit: PAGE_ROWS }), {
     isLive: false,
+    keepsPrevious: true,
   })
 
   async function act(id: number, action: 'disable' | 'enable') {

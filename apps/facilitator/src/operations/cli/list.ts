@@ -1,7 +1,8 @@
-import { type Filter, type Listed } from '../settlements/operator-settlement-store'
+import { type ListedSettlement } from '../settlements/listed-settlement'
+import { type Filter } from '../settlements/operator-settlement-store'
 import { ageOf, columns, inOneLine, moneyOf, shortened, timeOf } from './format'
 
-type Column = readonly [heading: string, format: (settlement: Listed) => string]
+type Column = readonly [heading: string, format: (settlement: ListedSettlement) => string]
 
 const id: Column = ['ID', (one) => one.id.toString()]
 const network: Column = ['NETWORK', (one) => inOneLine(one.network)]
@@ -36,7 +37,7 @@ const reversedColumns: readonly Column[] = [
 
 const orNone = <T>(value: T | null, format: (value: T) => string) => (value === null ? '-' : format(value))
 
-export function listText(found: readonly Listed[], total: number, filter: Filter): string {
+export function listText(found: readonly ListedSettlement[], total: number, filter: Filter): string {
   if (total === 0) return `${emptyText(filter)}\n`
   const more = total - found.length
   const rest = more > 0 ? `and ${more} more; --limit ${total} shows all\n` : ''

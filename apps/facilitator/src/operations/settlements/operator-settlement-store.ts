@@ -1,12 +1,7 @@
 import { type Pool } from '@tollgate/database'
-import {
-  isOpenSql,
-  isReversedFinalSql,
-  openStatuses,
-  type OpenStatus,
-  type SettlementStatus,
-} from '../../settlement/status'
+import { isOpenSql, isReversedFinalSql, openStatuses, type SettlementStatus } from '../../settlement/status'
 import { CLAIMED_CHANNEL } from '../../settlement/channels'
+import { LISTED_COLUMNS, LISTED_FROM, type ListedSettlement } from './listed-settlement'
 import { readSettlementDetail, type SettlementDetail } from './settlement-detail'
 import { readSuspended } from '../monitoring/suspended-assets'
 
@@ -21,27 +16,6 @@ export type Filter = {
   limit: number
 }
 
-/** Times by the database's clock, amounts in smallest units. */
-export type Listed = {
-  id: bigint
-  network: string
-  state: OpenStatus
-  ageSeconds: number
-  updatedAt: Date
-  clientId: string
-  payer: string
-  amount: string
-  symbol: string
-  decimals: number
-  /** Null if no transaction is signed; the nonce also if the payer signed it. */
-  signer: string | null
-  nonce: bigint | null
-  transactionHash: string | null
-  attempts: number
-  lastError: string | null
-  errorReason: string | null
-}
-
 /** `state` is undefined if there is no such settlement. */
 export type Retry = {
   id: bigint
@@ -54,10 +28,8 @@ export type Retry = {
 }
 
 const listed = (which: string, order: string) => `
-SELECT s.id, s.network, s.status AS state, extract(epoch FROM now() - s.created_at)::float8 AS "ageSeconds",
-  s.updated_at AS "updatedAt", s.client_id AS "clientId", s.payer, s.amount, a.symbol, a.decimals, t.signer, t.nonce,
-  s.transaction_hash AS "transactionHash", s.attempts, s.last_error AS "lastError", s.error_reason AS "errorReason", count(*) OVER () AS total
-FROM settlements s JOIN assets a USING (network, asset) LEFT JOIN transactions t ON t.id = s.transaction_id
+SELECT ${LISTED_COLUMNS}, count(*) OVER () AS total
+FROM ${LISTED_FROM}
 WHERE ${which} AND ($1::text IS NULL OR s.network = $1) AND s.created_at <= now() - make_interval(secs => $2)
 ORDER BY ${order} LIMIT $3`
 
@@ -91,12 +63,12 @@ export function createOperatorStore(pool: Pool) {
       state,
       olderThanSeconds,
       limit,
-    }: Filter): Promise<{ found: Listed[]; total: number }> {
+    }: Filter): Promise<{ found: ListedSettlement[]; total: number }> {
       const values = [network ?? null, olderThanSeconds, limit]
       const { rows } =
         state === 'reversed-final'
-          ? await pool.query<Listed & { total: bigint }>(REVERSED_FOR_GOOD, values)
-          : await pool.query<Listed & { total: bigint }>(OPEN, [...values, state ?? null])
+          ? await pool.query<ListedSettlement & { total: bigint }>(REVERSED_FOR_GOOD, values)
+          : await pool.query<ListedSettlement & { total: bigint }>(OPEN, [...values, state ?? null])
       const found = rows.map(({ total, ...one }) => ({ total, one }))
       return { found: found.map(({ one }) => one), total: Number(found[0]?.total ?? 0n) }
     },

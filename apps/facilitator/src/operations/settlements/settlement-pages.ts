@@ -1,30 +1,10 @@
 import { type Pool } from '@tollgate/database'
 import { isOpenSql, isReversedFinalSql, type OpenStatus } from '../../settlement/status'
+import { LISTED_COLUMNS, LISTED_FROM, type ListedSettlement } from './listed-settlement'
 import { type Progress } from './next-step'
 import { STUCK_SECONDS } from './open-settlements'
 
-/** A settlement that is open or reversed for good. Times by the database's clock. */
-export type PagedSettlement = {
-  id: bigint
-  network: string
-  state: OpenStatus
-  ageSeconds: number
-  isStuck: boolean
-  createdAt: Date
-  updatedAt: Date
-  clientId: string
-  payer: string
-  amount: string
-  symbol: string
-  decimals: number
-  signer: string | null
-  nonce: bigint | null
-  transactionHash: string | null
-  attempts: number
-  lastError: string | null
-  errorReason: string | null
-  progress: Progress
-}
+export type PagedSettlement = ListedSettlement & { isStuck: boolean; createdAt: Date; progress: Progress }
 
 type Row = Omit<PagedSettlement, 'progress'> & {
   successReportedAt: Date | null
@@ -34,13 +14,10 @@ type Row = Omit<PagedSettlement, 'progress'> & {
 
 /** $1 network, $2 maximum of rows, $3 stuck after seconds. */
 const page = (which: string, after: string, order: string) => `
-SELECT s.id, s.network, s.status AS state, extract(epoch FROM now() - s.created_at)::float8 AS "ageSeconds",
-  s.created_at AS "createdAt", s.updated_at AS "updatedAt", s.client_id AS "clientId", s.payer, s.amount, a.symbol, a.decimals,
-  t.signer, t.nonce, s.transaction_hash AS "transactionHash", s.attempts, s.last_error AS "lastError",
-  s.error_reason AS "errorReason", s.success_reported_at AS "successReportedAt", t.status AS "transactionState",
-  t.accepted_at AS "acceptedAt",
+SELECT ${LISTED_COLUMNS}, s.created_at AS "createdAt", s.success_reported_at AS "successReportedAt",
+  t.status AS "transactionState", t.accepted_at AS "acceptedAt",
   ${isOpenSql('s')} AND s.created_at < now() - make_interval(secs => $3) AS "isStuck"
-FROM settlements s JOIN assets a USING (network, asset) LEFT JOIN transactions t ON t.id = s.transaction_id
+FROM ${LISTED_FROM}
 WHERE ${which} AND ($1::text IS NULL OR s.network = $1) AND ${after}
 ORDER BY ${order} LIMIT $2`
 

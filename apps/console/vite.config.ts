@@ -46,6 +46,10 @@ export default defineConfig(({ mode, command }) => {
       reportCompressedSize: false,
       chunkSizeWarningLimit: 700,
       modulePreload: { polyfill: false },
+      rolldownOptions: {
+        // One file for what every page needs: each further one costs a slow connection a round trip.
+        output: { codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] } },
+      },
     },
     server: { proxy: { '^/(?!console/)': services[service] } },
   }

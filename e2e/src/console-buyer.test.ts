@@ -186,6 +186,19 @@ describeInBrowser('the console of a buyer', () => {
       type: 'credits.bought',
       data: { payer: wallet.address, credits: 100 },
     })
+
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page
+      .getByRole('table')
+      .getByRole('link', { name: /^Delivery/ })
+      .first()
+      .click()
+    await page.getByText('delivered', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Send again' }).click()
+    const again = (await receiver.until(2))[1]
+    expect(again?.headers['webhook-id']).toBe(bought.headers['webhook-id'])
     await page.close()
   })
 
@@ -239,6 +252,11 @@ describeInBrowser('the console of a buyer', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('No keys yet').waitFor()
       await check('keys')
+      await page.getByRole('link', { name: 'Webhooks' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('link', { name: 'Add an endpoint' }).first().waitFor()
+      await page.getByRole('status').filter({ hasText: 'Loading' }).first().waitFor({ state: 'hidden' })
+      await check('webhooks')
       await page.getByRole('link', { name: 'Payments', exact: true }).click()
       await page.getByRole('table').getByRole('link').first().waitFor()
       await check('payments')

@@ -1,3 +1,4 @@
+import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { root, startWorld, walletAt, type World } from './testing/world'
  */
 
 const PASSWORD = 'correct horse battery'
-const BUYER_PAGES = ['Overview', 'Plans', 'Playground', 'Calls', 'Payments', 'Access keys', 'Webhooks']
+const BUYER_PAGES = ['Overview', 'Plans', 'Playground', 'Calls', 'Payments']
 const MERCHANT_PAGES = [
   'Overview',
   'Settlements',
@@ -84,6 +85,36 @@ async function buyer(browser: OpenConsole, world: World) {
   await page.getByRole('table').getByRole('link').first().click()
   await page.getByRole('heading', { name: 'Steps' }).waitFor()
   await picture(page, 'buyer-payment')
+  await page.getByRole('link', { name: 'Access keys', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Label').fill('Block explorer')
+  await page.getByLabel('Credits a day').fill('500')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await picture(page, 'buyer-access-keys')
+  await buyerWebhook(page)
+}
+
+async function buyerWebhook(page: Page) {
+  const receiver = await startWebhookReceiver()
+  await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
+  await page.getByLabel('URL').fill(receiver.url)
+  await page.getByRole('button', { name: 'Add an endpoint' }).click()
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await page.getByRole('link', { name: 'Plans', exact: true }).click()
+  await page.getByRole('button', { name: /^Buy 100 credits of Base/ }).click()
+  await receiver.until(2)
+  await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: receiver.url }).click()
+  await page
+    .getByRole('table')
+    .getByRole('link', { name: /^Delivery/ })
+    .first()
+    .waitFor()
+  await picture(page, 'buyer-webhooks')
 }
 
 async function merchant(browser: OpenConsole, world: World) {
@@ -164,6 +195,7 @@ async function main() {
   } finally {
     await browser.close()
     await world.stop()
+    await closeAll()
   }
 }
 

@@ -1,5 +1,4 @@
-import '@mantine/core/styles.css'
-import '@mantine/notifications/styles.css'
+import './shell/initial.css'
 import './shell/shell.css'
 import { View } from '#view'
 import { createRoot } from 'react-dom/client'

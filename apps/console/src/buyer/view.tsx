@@ -7,22 +7,22 @@ import {
   IconReceipt,
   IconWebhook,
 } from '@tabler/icons-react'
-import { lazy } from 'react'
 import { Route, Switch } from 'wouter'
 import { Frame, type NavItem } from '../shell/frame'
 import { NotFound } from '../shell/not-found'
 import { buyer } from '../texts'
+import { onDemand } from '../ui/on-demand'
 import { Overview } from './pages/overview'
 import { ConnectButton } from './wallets/connect-button'
 import { WalletProvider } from './wallets/wallet-context'
 
-const Plans = lazy(() => import('./pages/plans'))
-const Calls = lazy(() => import('./pages/calls'))
-const Payments = lazy(() => import('./pages/payments'))
-const Payment = lazy(() => import('./pages/payment'))
-const Keys = lazy(() => import('./pages/keys'))
-const Webhooks = lazy(() => import('./pages/webhooks'))
-const Playground = lazy(() => import('./pages/playground'))
+const Plans = onDemand('plans', () => import('./pages/plans'))
+const Calls = onDemand('calls', () => import('./pages/calls'))
+const Payments = onDemand('payments', () => import('./pages/payments'))
+const Payment = onDemand('payment', () => import('./pages/payment'))
+const Keys = onDemand('keys', () => import('./pages/keys'))
+const Webhooks = onDemand('webhooks', () => import('./pages/webhooks'))
+const Playground = onDemand('playground', () => import('./pages/playground'))
 
 const items: NavItem[] = [
   { path: '/', label: buyer.overview.title, icon: IconLayoutDashboard },

@@ -1,17 +1,12 @@
 import './merchant.css'
-import { lazy, Suspense } from 'react'
 import { useLocation } from 'wouter'
-import { Loading } from '../ui/loading'
+import { onDemand } from '../ui/on-demand'
 import { MerchantView } from './merchant-view'
 
-const OperatorView = lazy(async () => ({ default: (await import('../operator/view')).OperatorView }))
+const OperatorView = onDemand('operator', () => import('../operator/view'))
 
 export function View() {
   const [location] = useLocation()
-  if (location !== '/operator' && !location.startsWith('/operator/')) return <MerchantView />
-  return (
-    <Suspense fallback={<Loading />}>
-      <OperatorView />
-    </Suspense>
-  )
+  const isOperator = location === '/operator' || location.startsWith('/operator/')
+  return isOperator ? <OperatorView /> : <MerchantView />
 }

@@ -34,11 +34,13 @@ const items: NavItem[] = [
 ]
 
 /** The facilitator's pages for who runs it, with the admin token. */
-export const OperatorView = () => (
-  <AdminProvider>
-    <Pages />
-  </AdminProvider>
-)
+export default function OperatorView() {
+  return (
+    <AdminProvider>
+      <Pages />
+    </AdminProvider>
+  )
+}
 
 function Pages() {
   const { isSignedIn, signOut } = useAdmin()

@@ -1,9 +1,8 @@
 import { Anchor, AppShell, Burger, Group, NavLink, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { type ComponentType, type ReactNode, Suspense, useEffect, useRef } from 'react'
+import { type ComponentType, type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { shared } from '../texts'
-import { Loading } from '../ui/loading'
 import { ColorSchemeButton } from './color-scheme-button'
 import icon from './icon.svg'
 
@@ -81,7 +80,7 @@ export function Frame({ title, items, account, children }: FrameProps) {
         ))}
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
-        <Suspense fallback={<Loading />}>{children}</Suspense>
+        {children}
       </AppShell.Main>
     </AppShell>
   )
@@ -94,14 +93,4 @@ const isCurrent = (path: string, location: string, isExact: boolean) =>
 function focusMain(event: { preventDefault: () => void }) {
   event.preventDefault()
   document.getElementById('main')?.focus()
-}
-
-/** Sets the title of the window, and moves the focus to the heading, so that a screen reader says which page came. */
-export function usePageTitle(title: string) {
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    document.title = `${title} · Tollgate`
-    heading.current?.focus({ preventScroll: true })
-  }, [title])
-  return heading
 }

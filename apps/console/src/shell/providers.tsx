@@ -1,5 +1,4 @@
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode } from 'react'
 import { Router } from 'wouter'
@@ -30,7 +29,6 @@ export function Providers({ children }: { children: ReactNode }) {
           <Router hook={useFragmentLocation}>{children}</Router>
         </QueryClientProvider>
       </ErrorBoundary>
-      <Notifications position="bottom-right" limit={3} />
     </MantineProvider>
   )
 }

@@ -1,4 +1,9 @@
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple, Modal } from '@mantine/core'
+import {
+  createTheme,
+  type CSSVariablesResolver,
+  type MantineColorsTuple,
+  type MantineThemeComponent,
+} from '@mantine/core'
 import { shared } from '../texts'
 
 /** White text on shade 7, and shade 7 on white, have a contrast above 4.5 (WCAG 2.2, 1.4.3). */
@@ -26,14 +31,15 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.2rem' } } },
   components: {
-    Modal: Modal.extend({
+    // Not by Modal.extend, which would load its code before a dialog opens.
+    Modal: {
       defaultProps: {
         centered: true,
         closeButtonProps: { 'aria-label': shared.close },
         // Its element is `header`, which would be a second banner of the page.
         attributes: { header: { role: 'presentation' } },
       },
-    }),
+    } satisfies MantineThemeComponent,
   },
 })
 

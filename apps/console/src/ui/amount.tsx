@@ -1,5 +1,6 @@
-import { Tooltip } from '@mantine/core'
+import { type ReactNode } from 'react'
 import { formatUnits, readableUnits } from './format'
+import { useCode } from './use-code'
 
 /** A token amount in its smallest unit, rounded for the reader; the exact amount on hover, on focus, and to a screen reader. */
 export function Amount({ amount, decimals, symbol }: { amount: string; decimals: number; symbol: string }) {
@@ -11,11 +12,15 @@ export function Amount({ amount, decimals, symbol }: { amount: string; decimals:
     </data>
   )
   if (exact === readable) return <span title={exact}>{shown}</span>
-  return (
-    <Tooltip label={exact} events={{ hover: true, focus: true, touch: true }}>
-      <span tabIndex={0} role="note" aria-label={exact}>
-        {shown}
-      </span>
-    </Tooltip>
+  return <ExactAmount exact={exact}>{shown}</ExactAmount>
+}
+
+function ExactAmount({ exact, children }: { exact: string; children: ReactNode }) {
+  const { data: code } = useCode('tooltip', () => import('./tooltip'))
+  const amount = (
+    <span tabIndex={0} role="note" aria-label={exact}>
+      {children}
+    </span>
   )
+  return code ? <code.Tooltip text={exact}>{amount}</code.Tooltip> : amount
 }

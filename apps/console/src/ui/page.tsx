@@ -1,6 +1,6 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode } from 'react'
-import { usePageTitle } from '../shell/frame'
+import { usePageTitle } from '../shell/use-page-title'
 
 type Props = { title: string; text?: ReactNode; actions?: ReactNode; children: ReactNode }
 

@@ -1,7 +1,7 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { type Method, readJson, serviceUrl } from '../../api/api'
 import { type WebhookService } from '../../webhooks/webhook-service'
-import { camelCased, snakeCased } from './member-names'
+import { fromWire, toWire } from './webhook-wire'
 
 /** The gateway's webhooks, in a session of the wallet. */
 export const webhookServiceOf = (client: Tollgate, address: string): WebhookService => ({
@@ -25,9 +25,9 @@ export const webhookServiceOf = (client: Tollgate, address: string): WebhookServ
       ...(signal ? { signal } : {}),
       ...(body === undefined
         ? {}
-        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(snakeCased(body)) }),
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(toWire(body)) }),
     })
-    return camelCased(await readJson(response)) as T
+    return fromWire(await readJson(response)) as T
   },
   pageOf: ({ type, subject }) =>
     type.startsWith('payment.') || type === 'credits.bought' ? `/payments/${subject}` : undefined,

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { isTollgateError, type Plan, type Purchase } from '@tollgate/wallet'
 import { useCallback, useState } from 'react'
 import { POLL_INTERVAL_MS, readNewestPayment, readPaymentProgress } from '../data'
+import { createClient } from '../wallets/create-client'
 import { useWallet } from '../wallets/wallet-context'
 import { type PaymentProgress, type PurchaseView } from './purchase-steps'
 
@@ -15,7 +16,7 @@ type State = PurchaseView & {
 
 /** Buys the credits of a plan, and follows the payment while it is under way. */
 export function usePurchase() {
-  const { connected, createClient } = useWallet()
+  const { connected } = useWallet()
   const queries = useQueryClient()
   const [state, setState] = useState<State>()
   const change = useCallback(
@@ -38,7 +39,7 @@ export function usePurchase() {
         isPending: false,
       })
       const following = new AbortController()
-      const client = createClient({
+      const client = createClient(connected, {
         plans: [plan],
         plan,
         // The reader has pressed the button with this price; the wallet asks again.
@@ -67,7 +68,7 @@ export function usePurchase() {
         await queries.invalidateQueries()
       }
     },
-    [connected, createClient, queries, change],
+    [connected, queries, change],
   )
   return { state, buy, dismiss: useCallback(() => setState(undefined), []) }
 }

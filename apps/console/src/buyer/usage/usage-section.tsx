@@ -1,14 +1,14 @@
 import { Group, SegmentedControl, Text } from '@mantine/core'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { buyer } from '../../texts'
 import { readableNumber } from '../../ui/format'
 import { Loaded } from '../../ui/loaded'
-import { Loading } from '../../ui/loading'
+import { onDemand } from '../../ui/on-demand'
 import { Section } from '../../ui/section'
 import { useUsage } from '../data'
 import { lastDays, usageBars, type Measure, type Split } from './usage-bars'
 
-const Bars = lazy(() => import('../../ui/bars'))
+const Bars = onDemand('bars', () => import('../../ui/bars'))
 const DAYS = 30
 
 export function UsageSection({ address }: { address: string }) {
@@ -35,9 +35,7 @@ export function UsageSection({ address }: { address: string }) {
           const failed = totals.reduce((sum, total) => sum + total.failed, 0)
           return (
             <>
-              <Suspense fallback={<Loading />}>
-                <Bars label={texts.title(DAYS)} bars={bars} series={series} />
-              </Suspense>
+              <Bars label={texts.title(DAYS)} bars={bars} series={series} />
               {failed > 0 && (
                 <Text size="sm" c="dimmed" mt="xs">
                   {texts.failed(readableNumber(failed))}

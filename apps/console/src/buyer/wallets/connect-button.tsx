@@ -1,99 +1,38 @@
-import { Alert, Button, Group, Image, Menu, Modal, Select, Stack, Text } from '@mantine/core'
+import { Button, VisuallyHidden } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconWallet } from '@tabler/icons-react'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
-import { buyer } from '../../texts'
-import { Failure } from '../../ui/failure'
-import { shortened } from '../../ui/format'
-import { useChains } from '../data'
-import { type FoundWallet } from './found-wallets'
+import { messageOf } from '../../api/api-error'
+import { buyer, shared } from '../../texts'
+import { useCode } from '../../ui/use-code'
+import { ConnectedButton } from './connected-button'
+import { type ConnectedWallet } from './found-wallets'
 import { useWallet } from './wallet-context'
 
 /** Connects a wallet of this browser, or shows the connected one. */
 export function ConnectButton() {
-  const { connected, disconnect } = useWallet()
-  const [isOpen, dialog] = useDisclosure(false)
-  if (connected)
-    return (
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" leftSection={<IconWallet size={16} aria-hidden />}>
-            <span className="mono">{shortened(connected.address, 4)}</span>
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>{connected.name}</Menu.Label>
-          <Menu.Item onClick={() => void navigator.clipboard.writeText(connected.address)}>
-            {buyer.wallet.copyAddress}
-          </Menu.Item>
-          <Menu.Item onClick={disconnect}>{buyer.wallet.disconnect}</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    )
-  return (
-    <>
-      <Button onClick={dialog.open} leftSection={<IconWallet size={16} aria-hidden />}>
-        {buyer.wallet.connect}
-      </Button>
-      <Modal opened={isOpen} onClose={dialog.close} title={buyer.wallet.choose}>
-        <WalletList onConnected={dialog.close} />
-      </Modal>
-    </>
-  )
+  const { connected } = useWallet()
+  return connected ? <Connected wallet={connected} /> : <Connect />
 }
 
-function WalletList({ onConnected }: { onConnected: () => void }) {
-  const { wallets, connect } = useWallet()
-  const chains = useChains('cosmos')
-  const [chosen, setChosen] = useState<string | null>(null)
-  const chainId = chosen ?? chains[0]
-  const connecting = useMutation({
-    mutationFn: (wallet: FoundWallet) => connect(wallet, chainId),
-    onSuccess: onConnected,
-  })
-  const offered = wallets.filter(({ ecosystem }) => ecosystem === 'evm' || chains.length > 0)
+function Connected({ wallet }: { wallet: ConnectedWallet }) {
+  const { data: code } = useCode('wallet-menu', () => import('./wallet-menu'))
+  return code ? <code.WalletMenu wallet={wallet} /> : <ConnectedButton address={wallet.address} />
+}
+
+function Connect() {
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const dialog = useCode('wallet-dialog', () => import('./wallet-dialog'), { isNeeded: isOpen })
   return (
-    <Stack>
-      {connecting.isError && <Failure error={connecting.error} />}
-      {offered.length === 0 && (
-        <Alert color="gray" title={buyer.wallet.absent.title}>
-          {buyer.wallet.absent.text}
-        </Alert>
-      )}
-      {offered.map((wallet) => (
-        <Button
-          key={wallet.id}
-          variant="default"
-          size="md"
-          justify="flex-start"
-          loading={connecting.isPending && connecting.variables.id === wallet.id}
-          leftSection={
-            wallet.icon === undefined ? (
-              <IconWallet size={22} aria-hidden />
-            ) : (
-              <Image src={wallet.icon} alt="" w={22} h={22} />
-            )
-          }
-          onClick={() => connecting.mutate(wallet)}
-        >
-          {wallet.name}
-        </Button>
-      ))}
-      {chains.length > 1 && offered.some(({ ecosystem }) => ecosystem === 'cosmos') && (
-        <Select
-          label={buyer.wallet.cosmosChain}
-          data={chains}
-          value={chainId ?? null}
-          onChange={setChosen}
-          allowDeselect={false}
-        />
-      )}
-      <Group>
-        <Text size="sm" c="dimmed">
-          {buyer.wallet.nothingYet}
-        </Text>
-      </Group>
-    </Stack>
+    <>
+      <Button
+        onClick={dialog.isError ? () => void dialog.refetch() : open}
+        loading={isOpen && dialog.isFetching}
+        leftSection={<IconWallet size={16} aria-hidden />}
+      >
+        {dialog.isError ? shared.retry : buyer.wallet.connect}
+      </Button>
+      {dialog.isError && <VisuallyHidden role="alert">{messageOf(dialog.error)}</VisuallyHidden>}
+      {dialog.data && <dialog.data.WalletDialog isOpen={isOpen} close={close} />}
+    </>
   )
 }

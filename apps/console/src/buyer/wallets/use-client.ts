@@ -1,6 +1,7 @@
 import { type Plan, type ProposedPayment, type Tollgate } from '@tollgate/wallet'
 import { useEffect, useMemo } from 'react'
 import { usePlans } from '../data'
+import { createClient } from './create-client'
 import { useWallet } from './wallet-context'
 
 /** A client for as long as the component is shown; undefined until there are plans. `plan`: its credits are spent, else any. */
@@ -8,14 +9,14 @@ export function useClient(
   approve: (payment: ProposedPayment) => boolean | Promise<boolean>,
   plan?: Plan,
 ): Tollgate | undefined {
-  const { connected, createClient } = useWallet()
+  const { connected } = useWallet()
   const { data: plans } = usePlans()
   const client = useMemo(
     () =>
       connected && plans && plans.length > 0
-        ? createClient({ plans, approve, ...(plan ? { plan } : {}) })
+        ? createClient(connected, { plans, approve, ...(plan ? { plan } : {}) })
         : undefined,
-    [connected, createClient, plans, approve, plan],
+    [connected, plans, approve, plan],
   )
   useEffect(() => () => client?.close(), [client])
   return client

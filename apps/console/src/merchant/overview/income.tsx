@@ -2,9 +2,8 @@ import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { merchant } from '../../texts'
 import { Empty } from '../../ui/empty'
-import { Loaded } from '../../ui/loaded'
+import { onDemand } from '../../ui/on-demand'
 import { Section } from '../../ui/section'
-import { useCode } from '../../ui/use-code'
 import { type DayMetrics, incomeBars, totalsOf } from './metrics'
 
 const texts = merchant.overview.income
@@ -38,26 +37,23 @@ export function Income({ metrics, days }: { metrics: readonly DayMetrics[]; days
   )
 }
 
+const Bars = onDemand('bars', () => import('../../ui/bars'))
+
 type ChartProps = { metrics: readonly DayMetrics[]; days: number; symbol: string }
 
 function IncomeChart({ metrics, days, symbol }: ChartProps) {
-  const chart = useCode('bars', () => import('../../ui/bars'))
   const { bars, networks } = incomeBars(metrics, { symbol, count: days, now: new Date() })
   const { format } = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 })
   return (
-    <Loaded query={chart} lines={8}>
-      {({ default: Bars }) => (
-        <Bars
-          label={texts.label(symbol)}
-          bars={bars}
-          series={networks.map((name, index) => ({
-            name,
-            label: name,
-            color: COLORS[index % COLORS.length] ?? 'petrol.5',
-          }))}
-          format={format}
-        />
-      )}
-    </Loaded>
+    <Bars
+      label={texts.label(symbol)}
+      bars={bars}
+      series={networks.map((name, index) => ({
+        name,
+        label: name,
+        color: COLORS[index % COLORS.length] ?? 'petrol.5',
+      }))}
+      format={format}
+    />
   )
 }

@@ -2,7 +2,7 @@ import { Anchor, Button, Checkbox, Group, Stack, Text, Title } from '@mantine/co
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { usePageTitle } from '../../shell/frame'
+import { usePageTitle } from '../../shell/use-page-title'
 import { merchant } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { signIn } from '../api'

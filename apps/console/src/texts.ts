@@ -931,7 +931,7 @@ export const webhooks = {
   },
   deliveries: {
     title: 'Deliveries',
-    text: 'Events of one settlement keep their order.',
+    text: 'Events of one payment keep their order.',
     open: (id: string) => `Delivery ${id}`,
     all: 'all',
     states: { pending: 'pending', delivered: 'delivered', failed: 'failed' },
@@ -941,7 +941,7 @@ export const webhooks = {
       createdAt: 'Event',
       state: 'State',
       type: 'Type',
-      subject: 'Settlement',
+      subject: 'About',
       attempts: 'Attempts',
       last: 'Last answer',
     },
@@ -958,7 +958,7 @@ export const webhooks = {
     names: {
       state: 'State',
       type: 'Type',
-      subject: 'Settlement',
+      subject: 'About',
       messageId: 'Message',
       createdAt: 'Event',
       deliveredAt: 'Delivered',

@@ -2,9 +2,10 @@ import '@mantine/charts/styles.css'
 import { BarChart } from '@mantine/charts'
 import { Table } from '@mantine/core'
 import { shared } from '../texts'
-import { readableNumber } from './format'
+import { readableNumber, shortDay } from './format'
 
 export type Series = { name: string; label: string; color: string }
+/** `period`: a day in UTC, like `2026-01-31`. */
 export type Bar = { period: string } & Record<string, number | string>
 
 type Props = {
@@ -15,14 +16,14 @@ type Props = {
   format?: (value: number) => string
 }
 
-/** A stacked bar for each period, and the same numbers as a table. Loaded on demand: charts are the largest part of the pages. */
+/** A stacked bar for each day, and the same numbers as a table. Loaded on demand: charts are the largest part of the pages. */
 export default function Bars({ label, bars, series, format = readableNumber }: Props) {
   return (
     <figure style={{ margin: 0 }} aria-label={label}>
       <div aria-hidden>
         <BarChart
           h={260}
-          data={[...bars]}
+          data={bars.map((bar) => ({ ...bar, period: shortDay(bar.period) }))}
           dataKey="period"
           type="stacked"
           series={[...series]}
@@ -49,7 +50,7 @@ export default function Bars({ label, bars, series, format = readableNumber }: P
           <Table.Tbody>
             {bars.map((bar) => (
               <Table.Tr key={bar.period}>
-                <Table.Th scope="row">{bar.period}</Table.Th>
+                <Table.Th scope="row">{shortDay(bar.period)}</Table.Th>
                 {series.map(({ name }) => (
                   <Table.Td key={name}>{format(Number(bar[name] ?? 0))}</Table.Td>
                 ))}

@@ -1,4 +1,4 @@
-import { formatUnits, readableUnits, relativeTime, shortened } from './format'
+import { formatUnits, readableUnits, relativeTime, shortDay, shortened } from './format'
 
 test.each([
   ['10000', 6, '0.01'],
@@ -38,3 +38,8 @@ test('shortens what is longer than its short form', () => {
   expect(shortened('0x036CbD53842c5426634e7929541eC2318f3dCF7e')).toBe('0x036CbD…3dCF7e')
   expect(shortened('abc')).toBe('abc')
 })
+
+test.each([
+  ['2026-02-28', 'en', 'Feb 28'],
+  ['2026-03-01', 'de', '1. März'],
+])('the day %s is written as in %s', (day, locale, text) => expect(shortDay(day, locale)).toBe(text))

@@ -42,3 +42,7 @@ export function relativeTime(at: Date, now: Date, locale?: string): string {
 
 export const exactTime = (at: Date, locale?: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(at)
+
+/** `2026-01-31`, a day in UTC, as `Jan 31`, in the reader's locale. */
+export const shortDay = (day: string, locale?: string): string =>
+  new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(new Date(day))

@@ -51,8 +51,12 @@ test('each day has a bar, with the amounts of the symbol by network', () => {
   const days = [
     { day: '2026-02-28', amounts: [base('1500000'), polygon('10'), { ...base('7'), symbol: 'EURC' }] },
   ]
-  expect(incomeBars(days, { symbol: 'USDC', count: 3, now, locale: 'en' })).toEqual({
-    bars: [{ period: 'Feb 27' }, { period: 'Feb 28', base: 1.5, polygon: 0.00001 }, { period: 'Mar 1' }],
+  expect(incomeBars(days, { symbol: 'USDC', count: 3, now })).toEqual({
+    bars: [
+      { period: '2026-02-27' },
+      { period: '2026-02-28', base: 1.5, polygon: 0.00001 },
+      { period: '2026-03-01' },
+    ],
     networks: ['base', 'polygon'],
   })
 })

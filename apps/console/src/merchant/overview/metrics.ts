@@ -62,14 +62,13 @@ export type IncomeBar = { period: string } & Record<string, number | string>
  */
 export function incomeBars(
   days: readonly (Amounts & { day: string })[],
-  { symbol, count, now, locale }: { symbol: string; count: number; now: Date; locale?: string },
+  { symbol, count, now }: { symbol: string; count: number; now: Date },
 ): { bars: IncomeBar[]; networks: string[] } {
   const byDay = new Map(days.map(({ day, amounts }) => [day, amounts]))
   const networks = new Set<string>()
-  const label = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
   const bars = Array.from({ length: count }, (_, index) => {
     const day = daysBefore(now, count - 1 - index)
-    const bar: IncomeBar = { period: label.format(new Date(day)) }
+    const bar: IncomeBar = { period: day }
     for (const { network, decimals, amount } of byDay.get(day)?.filter((one) => one.symbol === symbol) ??
       []) {
       networks.add(network)

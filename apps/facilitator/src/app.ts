@@ -7,6 +7,8 @@ import {
   createRateLimit,
   mountConsole,
   registerAllowedMethods,
+  sendCsv,
+  wantsCsv,
   type Console,
   type EphemeralStore,
   type Health,
@@ -15,7 +17,7 @@ import {
   type ReadBody,
 } from '@tollgate/service'
 import { type createWebhookHandlers } from '@tollgate/webhooks'
-import { Router } from 'express'
+import { Router, type Request, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
 import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
@@ -36,7 +38,7 @@ import { type createFacilitatorReference } from './reference/reference'
 import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
 import { type createSettlementHandlers } from './settlements/handlers'
-import { createMerchantGuard } from './settlements/merchant-guard'
+import { createMerchantGuard, type Merchant } from './settlements/merchant-guard'
 import { type createAdminActionGuard, type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 import { type createPasswordHandlers } from './users/password-handlers'
@@ -46,6 +48,9 @@ import { type User } from './users/store'
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
 const LONG_ANSWERS = { waiting: 64, perCaller: 10 }
+/** An export holds its place, and up to 5 MB, until its client has read it. */
+const EXPORTS = { atOnce: 8, waiting: 16, perCaller: 2 }
+const EXPORTS_PER_MINUTE = 60
 
 export type AppDependencies = {
   environment: Environment
@@ -120,6 +125,16 @@ export function createApp(dependencies: AppDependencies) {
   const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE / CONNECTIONS_OF_ONE))
   const limited = createBulkhead({ ...LONG_ANSWERS, atOnce })
 
+  const exported = createBulkhead(EXPORTS)
+  const limitExports = createLimiter({ ...limit, name: 'exports', points: EXPORTS_PER_MINUTE })
+  const listSettlements = limited(settlements.list)
+  const readSettlements = limited(settlements.readCsv)
+  const exportSettlements = exported(async (req: Request, res: Response, merchant: Merchant) => {
+    await limitExports(`user ${res.locals.userId}`, res)
+    const page = await readSettlements(req, res, merchant)
+    if (page) await sendCsv(req, res, page)
+  })
+
   const api = Router()
   api.get('/status', limitReads, networks.status)
   api.get('/networks', networks.list)
@@ -162,7 +177,12 @@ export function createApp(dependencies: AppDependencies) {
   api.get('/resources', limitLists, limited(resources.all))
   api.put('/resources/:id', withUser(resources.update))
   api.get('/discovery/resources', limitLists, limited(resources.discovery))
-  api.get('/settlements', withMerchant(limited(settlements.list)))
+  api.get(
+    '/settlements',
+    withMerchant((req, res, merchant) =>
+      (wantsCsv(req) ? exportSettlements : listSettlements)(req, res, merchant),
+    ),
+  )
   api.get('/settlements/:id', withMerchant(limited(settlements.one)))
   api.get('/metrics/daily', withUser(limited(measured.http.daily)))
   api.get('/metrics/monthly', withUser(limited(measured.http.monthly)))

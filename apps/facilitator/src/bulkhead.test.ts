@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { closeServer, createBaseApp, createLogger, createServer, listen } from '@tollgate/service'
-import { closeAll, closeLater } from '@tollgate/testing'
+import { closeAll, closeLater, eventually } from '@tollgate/testing'
 import { type Request, type Response as ExpressResponse } from 'express'
 import { createBulkhead } from './bulkhead'
 import { paymentRequest } from './testing/payment'
@@ -96,11 +96,11 @@ describe('long responses that wait for the database do not delay payments', () =
     const bearer = { Authorization: `Bearer ${accessToken}` }
     const release = await locked('clients')
     const pages = Array.from({ length: PER_CALLER + 2 }, () => get('/clients', bearer))
-    await waitForBlockedQuery('clients')
-    const { rows } = await facilitator.database.pool.query(
-      `SELECT FROM pg_locks WHERE NOT granted AND relation = 'clients'::regclass`,
+    const text = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'clients'::regclass`
+    await eventually(
+      () => facilitator.database.pool.query(text),
+      ({ rowCount }) => rowCount === 2,
     )
-    expect(rows).toHaveLength(2)
     await release()
     expect(counted(await Promise.all(pages))).toEqual({ 200: PER_CALLER, 503: 2 })
   })

@@ -1,12 +1,14 @@
 import { addressKey, ApiError } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 
-type Handler<Arguments extends [Request, Response, ...unknown[]]> = (...args: Arguments) => unknown
+type Handler<Arguments extends [Request, Response, ...unknown[]], Result> = (
+  ...args: Arguments
+) => Result | Promise<Result>
 
 /**
  * Keeps database connections free for payments. At most `atOnce` wrapped handlers run, in order of arrival; at most `waiting`
  * requests wait; at most `perCaller` of one user, or of one address without a user, wait or run. Others are refused with
- * OVERLOADED.
+ * OVERLOADED. The result is that of the handler, or undefined if the client left before its turn.
  */
 export function createBulkhead({
   atOnce,
@@ -50,8 +52,8 @@ export function createBulkhead({
     next()
   }
 
-  return <Arguments extends [Request, Response, ...unknown[]]>(handler: Handler<Arguments>) =>
-    async (...args: Arguments): Promise<void> => {
+  return <Arguments extends [Request, Response, ...unknown[]], Result>(handler: Handler<Arguments, Result>) =>
+    async (...args: Arguments): Promise<Result | undefined> => {
       const [req, res] = args
       const caller = callerOf(req, res)
       const own = callers.get(caller) ?? 0
@@ -61,9 +63,9 @@ export function createBulkhead({
         })
       callers.set(caller, own + 1)
       try {
-        if (res.closed || !(await acquire(res))) return
+        if (res.closed || !(await acquire(res))) return undefined
         try {
-          await handler(...args)
+          return await handler(...args)
         } finally {
           release()
         }

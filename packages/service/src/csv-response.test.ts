@@ -1,4 +1,6 @@
 import express from 'express'
+import { EventEmitter, once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
 import request from 'supertest'
 import { toCsv } from './csv'
 import { assertPageSize, sendCsv, wantsCsv } from './csv-response'
@@ -7,7 +9,12 @@ import { ApiError } from './errors'
 const app = express()
 app.use('/shop', (req, res) => {
   const next = req.query['last'] === undefined ? { cursor: 'a/b', offset: undefined } : undefined
-  sendCsv(req, res, { name: 'rows', text: toCsv(['id'], [{ id: 7 }]), next })
+  void sendCsv(req, res, { name: 'rows', text: toCsv(['id'], [{ id: 7 }]), next })
+})
+const ended = new EventEmitter()
+app.use('/large', (req, res) => {
+  const page = { name: 'rows', text: 'x'.repeat(64_000_000), next: undefined }
+  void sendCsv(req, res, page, { timeoutMs: 300 }).then(() => ended.emit('one', req.socket.destroyed))
 })
 app.use('/accepts', (req, res) => {
   res.json(wantsCsv(req))
@@ -52,4 +59,18 @@ test.each([
   ['text/csv', 101, tooMany],
 ])('Accept: %s | %i rows | %s', async (accept, limit, answer) => {
   expect((await request(app).get('/limit').query({ limit }).set('Accept', accept)).body).toBe(answer)
+})
+
+test('a client that does not read is cut off', async () => {
+  const server = app.listen(0)
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port)
+  try {
+    const end = once(ended, 'one')
+    socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    expect(await end).toEqual([true])
+  } finally {
+    socket.destroy()
+    server.close()
+  }
 })

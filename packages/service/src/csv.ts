@@ -9,9 +9,10 @@ export const toCsv = <Column extends string>(
     .map((cells) => `${cells.map(quoted).join(',')}\r\n`)
     .join('')
 
+/** Some spreadsheets separate cells at a semicolon or a tab, too. */
 const quoted = (cell: Cell) => {
   const text = textOf(cell)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 const textOf = (cell: Cell) => {

@@ -1,5 +1,8 @@
 import { type SettleResult, type SettlementAnswer, type SettlementPage } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { closeAll, closeLater, eventually } from '@tollgate/testing'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type Response } from 'supertest'
 import { newAccount, type Account } from '../testing/accounts'
 import { newPayer, sharedChain } from '../testing/chain'
 import { testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
@@ -332,6 +335,36 @@ describe('pages', () => {
   })
 })
 
+/** With long resources, so that few rows make a long file. */
+async function manySettlements(key: ClientHeaders, count: number) {
+  const { pool } = facilitator.database
+  const id = await rows.settlement(idOf(key), { status: 'settled' })
+  const { rows: columns } = await pool.query<{ name: string }>(
+    `SELECT string_agg(quote_ident(column_name), ', ') AS name FROM information_schema.columns
+     WHERE table_name = 'settlements' AND is_generated = 'NEVER' AND column_name NOT IN ('id', 'nonce', 'resource', 'request_id')`,
+  )
+  const copied = columns[0]!.name
+  await pool.query(
+    `INSERT INTO settlements (${copied}, nonce, resource)
+     SELECT ${copied}, nonce || at, 'https://shop.example/' || repeat('x', 2000)
+     FROM settlements, generate_series(2, $2::int) AS at WHERE id = $1`,
+    [id, count],
+  )
+}
+
+/** Asks for the longest export, and reads no more than its first bytes. */
+async function openExport(key: ClientHeaders): Promise<Socket> {
+  const { hostname, port } = new URL(facilitator.url)
+  const socket = connect(Number(port), hostname)
+  closeLater(() => void socket.destroy())
+  const headers = Object.entries({ ...key, Host: hostname, Accept: 'text/csv' })
+  socket.write(
+    `GET /api/v1/settlements?limit=10000 HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+  )
+  await once(socket, 'readable')
+  return socket
+}
+
 describe('Accept: text/csv', () => {
   const csv = (headers: object, query: object = {}) => list(headers, query).set('Accept', 'text/csv')
 
@@ -368,6 +401,41 @@ describe('Accept: text/csv', () => {
     const { key } = await newMerchant()
     await rows.settlement(idOf(key), { resource: '=HYPERLINK("https://evil.example")' })
     expect((await csv(key).expect(200)).text).toContain(`"'=HYPERLINK(""https://evil.example"")"`)
+  })
+
+  test('ends after some megabytes, and the links lead through all rows, each once', async () => {
+    const { key } = await newMerchant()
+    await manySettlements(key, 2_100)
+    const ids: string[] = []
+    let path: string | undefined = '/api/v1/settlements?limit=10000'
+    const lengths: number[] = []
+    while (path !== undefined) {
+      const page: Response = await api.get(path).set({ ...key, Accept: 'text/csv' })
+      expect(page.status).toBe(200)
+      lengths.push(page.text.length)
+      ids.push(...(page.text.match(/^\d+/gm) ?? []))
+      path = /^<([^>]+)>; rel="next"$/.exec(String(page.get('link')))?.[1]
+    }
+    expect(ids).toHaveLength(2_100)
+    expect(new Set(ids).size).toBe(2_100)
+    expect(lengths).toHaveLength(2)
+    expect(lengths[0]).toBeGreaterThan(4_000_000)
+    expect(lengths[0]).toBeLessThan(5_500_000)
+  })
+
+  test('two that are not read are all that one merchant may hold', async () => {
+    const { key } = await newMerchant()
+    await manySettlements(key, 2_100)
+    const unread = await Promise.all([openExport(key), openExport(key)])
+    expect(outcomeOf(await csv(key, { limit: 10_000 }))).toEqual([503, 'OVERLOADED'])
+    expect(await idsOf(key, { limit: 1 })).toHaveLength(1)
+    const [first] = unread
+    first!.destroy()
+    await eventually(
+      () => csv(key, { limit: 1 }),
+      ({ status }) => status === 200,
+    )
+    unread[1]!.destroy()
   })
 
   test('may have up to 10,000 rows; JSON is the default', async () => {

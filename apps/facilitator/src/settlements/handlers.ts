@@ -6,7 +6,7 @@ import {
   type SettlementAnswer,
   type SettlementPage,
 } from '@tollgate/protocol'
-import { ApiError, assertPageSize, parse, sendCsv, toCsv, wantsCsv } from '@tollgate/service'
+import { ApiError, assertPageSize, parse, toCsv, type CsvPage } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Families } from '../networks/network'
 import { type Networks } from '../networks/networks'
@@ -23,6 +23,13 @@ export function createSettlementHandlers(parts: {
   families: Families
 }) {
   const { settlements, networks, families } = parts
+
+  function readQuery(req: Request) {
+    const { limit, cursor, ...query } = parse(SettlementsQuery, req.query)
+    assertPageSize(req, limit, { json: SETTLEMENT_PAGE.max, csv: SETTLEMENT_PAGE.maxCsv })
+    const filters = readFilters(query, { networks: networks.all, families })
+    return { filters, limit, after: cursor === undefined ? undefined : fromCursor(cursor) }
+  }
 
   /** An id comes first, and a hash before a payment identifier, which payers choose. */
   async function find(merchant: Merchant, text: string): Promise<SettlementRow> {
@@ -55,21 +62,32 @@ export function createSettlementHandlers(parts: {
 
   return {
     async list(req: Request, res: Response, merchant: Merchant) {
-      const { limit, cursor, ...query } = parse(SettlementsQuery, req.query)
-      assertPageSize(req, limit, { json: SETTLEMENT_PAGE.max, csv: SETTLEMENT_PAGE.maxCsv })
-      const filters = readFilters(query, { networks: networks.all, families })
-      const after = cursor === undefined ? undefined : fromCursor(cursor)
+      const { filters, after, limit } = readQuery(req)
       const rows = await settlements.page(merchant, filters, { after, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)
       const next = last && rows.length > limit ? toCursor(last) : null
       res.vary('Accept')
-      if (wantsCsv(req)) {
-        const text = toCsv(CSV_COLUMNS, shown.map(toSettlement))
-        sendCsv(req, res, { name: 'settlements', text, next: next === null ? undefined : { cursor: next } })
-        return
-      }
       res.json({ data: { settlements: shown.map(toSettlement), next } } satisfies SettlementPage)
+    },
+
+    /** Ends early, with a link to the next rows, once it is long: whoever does not read it holds it in memory. */
+    async readCsv(req: Request, res: Response, merchant: Merchant): Promise<CsvPage> {
+      const { filters, after, limit } = readQuery(req)
+      const header = toCsv(CSV_COLUMNS, [])
+      let [text, position, missing, hasMore] = [header, after, limit, true]
+      while (hasMore && missing > 0 && text.length < MAX_CSV_LENGTH) {
+        const step = Math.min(ROWS_PER_STEP, missing)
+        const rows = await settlements.page(merchant, filters, { after: position, limit: step + 1 })
+        const shown = rows.slice(0, step)
+        text += toCsv(CSV_COLUMNS, shown.map(toSettlement)).slice(header.length)
+        missing -= shown.length
+        position = shown.at(-1) ?? position
+        hasMore = rows.length > step
+      }
+      res.vary('Accept')
+      const next = hasMore && position ? { cursor: toCursor(position) } : undefined
+      return { name: 'settlements', text, next }
     },
 
     async one(req: Request, res: Response, merchant: Merchant) {
@@ -91,4 +109,7 @@ export function createSettlementHandlers(parts: {
   }
 }
 
+/** Keeps each step of an export to some milliseconds. */
+const ROWS_PER_STEP = 500
+const MAX_CSV_LENGTH = 4_000_000
 const CSV_COLUMNS = Object.keys(Settlement.shape) as (keyof Settlement)[]

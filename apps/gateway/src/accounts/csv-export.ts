@@ -49,5 +49,5 @@ export async function sendExport<Column extends string, RowId extends Id>(
     isLast = rows.length < limit
   }
   const next = hasMore ? { offset: undefined, before: String(before) } : undefined
-  sendCsv(req, res, { name, text, next })
+  await sendCsv(req, res, { name, text, next })
 }

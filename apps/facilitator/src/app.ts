@@ -3,6 +3,7 @@ import {
   addressKey,
   bodyOf,
   createBaseApp,
+  createBulkhead,
   createLimiter,
   createRateLimit,
   mountConsole,
@@ -19,7 +20,6 @@ import {
 import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router, type Request, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
-import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'

@@ -3,6 +3,7 @@ import {
   addressKey,
   bodyOf,
   createBaseApp,
+  createBulkhead,
   createBodyReader,
   createLimiter,
   limitBy,
@@ -37,6 +38,8 @@ const BODY_LIMIT_BYTES = 32_768
 const READ_LIMIT_BYTES = 2_048
 /** For `/rpc`, which takes batches. */
 const CALL_LIMIT_BYTES = 1_048_576
+/** Leaves connections to Postgres for paid calls. */
+const USAGE_REPORTS = { atOnce: 4, waiting: 64, perCaller: 4 }
 const POINTS_PER_MIB = 1_048_576 / POINT_BYTES
 
 export type AppDependencies = {
@@ -186,7 +189,7 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/webhooks/:id/deliveries/:deliveryId', limitReads, withSession(webhooks.delivery))
       app.post('/webhooks/:id/deliveries/:deliveryId/replay', limitByAddress, withSession(webhooks.replay))
       app.get('/credits/:wallet', limitReads, accounts.credits)
-      app.get('/usage/:wallet', limitReads, accounts.usage)
+      app.get('/usage/:wallet', limitReads, createBulkhead(USAGE_REPORTS)(accounts.usage))
       app.get('/history/:wallet', limitPages, accounts.history)
       app.get('/payments/:wallet', limitPages, accounts.payments)
       app.get('/payments/:wallet/:id', limitReads, payments.status)

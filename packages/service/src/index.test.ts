@@ -18,6 +18,7 @@ test('exports these names and no others', () => {
   "createBaseApp",
   "createBodyReader",
   "createBudget",
+  "createBulkhead",
   "createConsole",
   "createHealth",
   "createKeyLimiter",

@@ -8,6 +8,7 @@ export { assertPageSize, sendCsv, wantsCsv, type CsvPage } from './csv-response'
 export { endOfTurn } from './end-of-turn'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createBaseApp } from './http/app'
+export { createBulkhead } from './http/bulkhead'
 export {
   type BodyOptions,
   bodyOf,

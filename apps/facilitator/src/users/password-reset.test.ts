@@ -187,3 +187,13 @@ test.each([
   const body = { token: 'x', password: NEXT, ...wrong }
   expect(outcomeOf(await api.post('/api/v1/password/reset').send(body))).toEqual([400, 'INVALID_REQUEST'])
 })
+
+test('a token is of no use once its user was disabled, also after it is enabled again', async () => {
+  const user = await newUser(api)
+  const { id } = await signIn(api, user)
+  const token = await tokenFor(id)
+  await api.post(`/admin/users/${id}/disable`).set(asAdmin).expect(200)
+  await api.post(`/admin/users/${id}/enable`).set(asAdmin).expect(200)
+  expect(outcomeOf(await reset(token))).toEqual(REFUSED)
+  await login(user, user.password).expect(200)
+})

@@ -73,7 +73,7 @@ const CHANGE =
 
 const ISSUE_RESET = `
 INSERT INTO password_resets (user_id, hash, expires_at)
-SELECT id, $2, now() + make_interval(secs => $3) FROM users WHERE id = $1 AND disabled_at IS NULL FOR KEY SHARE
+SELECT id, $2, now() + make_interval(secs => $3) FROM users WHERE id = $1 AND disabled_at IS NULL FOR SHARE
 ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, created_at = now(), expires_at = excluded.expires_at
 RETURNING expires_at AS "expiresAt"`
 

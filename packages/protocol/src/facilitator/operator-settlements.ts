@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { cursorPage, exampleAddress, exampleAsset, exampleTime, next, nullableTime } from './fields'
+import {
+  cursorPage,
+  exampleAddress,
+  exampleAsset,
+  exampleTime,
+  next,
+  nullableTime,
+  plainText,
+} from './fields'
 
 export const operatorSettlementStates = [
   'open',
@@ -15,7 +23,7 @@ export const OperatorSettlementsQuery = z.object({
     description:
       '`open`, or one of its states `claimed`, `signed` and `reversed`; `stuck`: open more than two minutes after its claim; `reversed-final`: reversed for good.',
   }),
-  network: z.string().min(1).max(64).optional().meta({ description: 'Only of the network of this name.' }),
+  network: plainText(64).min(1).optional().meta({ description: 'Only of the network of this name.' }),
   ...cursorPage(50, 200),
 })
 export type OperatorSettlementsQuery = z.infer<typeof OperatorSettlementsQuery>

@@ -95,9 +95,13 @@ export function createAccountStore(pool: Pool) {
     allow: (name: UserName, feeShareBps: number) =>
       updateUser(`UPDATE users SET fee_share_bps = $3 WHERE ${NAMED} RETURNING email`, name, feeShareBps),
 
+    /** Also ends a password reset, so that its token is of no use once the user is enabled again. */
     disable: (name: UserName) =>
       endSessions(
-        `UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE ${NAMED} RETURNING id, email`,
+        `WITH disabled AS (
+           UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE ${NAMED} RETURNING id, email
+         ), ended AS (DELETE FROM password_resets WHERE user_id IN (SELECT id FROM disabled))
+         SELECT id, email FROM disabled`,
         name,
       ),
 

@@ -51,6 +51,10 @@ async function oneOfEach() {
 }
 
 describe('GET /admin/settlements', () => {
+  test('refuses a network with a character that no text of Postgres has', async () => {
+    expect(outcomeOf(await ask({ network: 'a\0b' }))).toEqual([400, 'INVALID_REQUEST'])
+  })
+
   test('lists the settlements of a state, with the next step of each', async () => {
     const { claimed, signed, confirming, reversed, other, final } = await oneOfEach()
     expect(await idsOf({})).toEqual([claimed, signed, confirming, reversed, other])

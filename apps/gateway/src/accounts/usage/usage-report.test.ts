@@ -1,5 +1,5 @@
 import { UsageAnswer, type UsageSum } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { closeAll, eventually } from '@tollgate/testing'
 import { planOf } from '../../testing/catalog'
 import { openSession } from '../../testing/accounts'
 import { testGateway, type TestGateway } from '../../testing/gateway'
@@ -160,4 +160,26 @@ test.each([
     400,
     'INVALID_REQUEST',
   ])
+})
+
+test('an address has four reports at once; those of others wait for their turn', async () => {
+  const { address, usage } = await caller()
+  const connection = await gateway.pool.connect()
+  await connection.query('BEGIN; LOCK TABLE usage_totals IN ACCESS EXCLUSIVE MODE')
+  try {
+    const held = Array.from({ length: 4 }, () => usage())
+    await eventually(
+      () =>
+        gateway.pool.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = 'usage_totals'::regclass`),
+      ({ rowCount }) => rowCount === 4,
+    )
+    expect(outcomeOf(await gateway.api.get(`/usage/${address}`))).toEqual([503, 'OVERLOADED'])
+    const elsewhere = gateway.api.get(`/usage/${address}`).set('X-Forwarded-For', '203.0.113.7')
+    const waiting = elsewhere.then(({ status }) => status)
+    await connection.query('COMMIT')
+    expect(await waiting).toBe(200)
+    expect(await Promise.all(held)).toHaveLength(4)
+  } finally {
+    connection.release()
+  }
 })

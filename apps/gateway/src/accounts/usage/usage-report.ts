@@ -10,8 +10,6 @@ const METHODS = 100
 
 /** There are more only while the totals of older calls are being computed. */
 const MAX_UNCOUNTED = 300_000
-/** Leaves connections to Postgres for paid calls. */
-const MAX_CONCURRENT = 4
 
 /** `data` is a JSON array of `UsageSum`. */
 type Row = { uncounted: bigint; data: string }
@@ -66,30 +64,21 @@ export type UsageReport = ReturnType<typeof createUsageReport>
 
 /** Calls and credits of a wallet over time: exact, and up to date with its last call. */
 export function createUsageReport({ pool }: Pick<GatewayDatabase, 'pool'>) {
-  let concurrent = 0
-
   /**
    * Returns JSON as Postgres writes it: tens of thousands of objects would hold up other requests.
    *
-   * @throws ApiError OVERLOADED, and UNAVAILABLE while too many calls are not in the totals yet
+   * @throws ApiError UNAVAILABLE while too many calls are not in the totals yet
    */
   return async (
     { wallet, planId }: { wallet: string; planId: number | undefined },
     { interval, from, to }: UsageRange,
   ): Promise<string> => {
-    if (concurrent >= MAX_CONCURRENT)
-      throw new ApiError('OVERLOADED', 'Too many totals are being read; try again', { retryAfterSeconds: 1 })
-    concurrent++
-    try {
-      const values = [wallet, interval, from, to, planId ?? null]
-      const { rows } = await pool.query<Row>({ name: 'usage-report', text: REPORT, values })
-      const { uncounted, data } = rows[0] ?? { uncounted: 0n, data: '[]' }
-      if (uncounted <= MAX_UNCOUNTED) return data
-      throw new ApiError('UNAVAILABLE', 'The totals of this wallet are being computed; try again later', {
-        retryAfterSeconds: 60,
-      })
-    } finally {
-      concurrent--
-    }
+    const values = [wallet, interval, from, to, planId ?? null]
+    const { rows } = await pool.query<Row>({ name: 'usage-report', text: REPORT, values })
+    const { uncounted, data } = rows[0] ?? { uncounted: 0n, data: '[]' }
+    if (uncounted <= MAX_UNCOUNTED) return data
+    throw new ApiError('UNAVAILABLE', 'The totals of this wallet are being computed; try again later', {
+      retryAfterSeconds: 60,
+    })
   }
 }

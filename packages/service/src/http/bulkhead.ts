@@ -1,4 +1,5 @@
-import { addressKey, ApiError } from '@tollgate/service'
+import { ApiError } from '../errors'
+import { addressKey } from '../rate-limit'
 import { type Request, type Response } from 'express'
 
 type Handler<Arguments extends [Request, Response, ...unknown[]], Result> = (

@@ -430,12 +430,12 @@ describe('Accept: text/csv', () => {
     expect(outcomeOf(await csv(key, { limit: 10_000 }))).toEqual([503, 'OVERLOADED'])
     expect(await idsOf(key, { limit: 1 })).toHaveLength(1)
     const [first] = unread
-    first!.destroy()
+    first.destroy()
     await eventually(
       () => csv(key, { limit: 1 }),
       ({ status }) => status === 200,
     )
-    unread[1]!.destroy()
+    unread[1].destroy()
   })
 
   test('may have up to 10,000 rows; JSON is the default', async () => {

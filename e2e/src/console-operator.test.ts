@@ -1,14 +1,7 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
-import {
-  accessibilityProblems,
-  LARGE,
-  openConsole,
-  overflowOf,
-  SMALL,
-  type OpenConsole,
-} from './testing/console-page'
+import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
@@ -96,13 +89,7 @@ describeInBrowser('the console of an operator', () => {
         await page.getByRole('link', { name, exact: true }).click()
         await page.getByRole('heading', { level: 1, name }).waitFor()
         await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'hidden' })
-        for (const size of [LARGE, SMALL]) {
-          await page.setViewportSize(size)
-          const problems = await accessibilityProblems(page)
-          const overflow = await overflowOf(page)
-          if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
-        }
-        await page.setViewportSize(LARGE)
+        Object.assign(found, await layoutProblems(page, name))
       }
       expect(found).toEqual({})
       await page.close()

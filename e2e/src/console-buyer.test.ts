@@ -78,6 +78,13 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByRole('table').getByText('eth_chainId').waitFor()
     await page.getByRole('link', { name: 'Payments', exact: true }).click()
     await page.getByRole('table').getByText('credited').waitFor()
+    // No public explorer knows a development network.
+    await page
+      .getByRole('table')
+      .getByRole('button', { name: /^Copy: 0x/ })
+      .first()
+      .waitFor()
+    expect(await page.getByRole('link', { name: /^Open in the block explorer/ }).count()).toBe(0)
     await page.close()
   })
 

@@ -12,7 +12,8 @@ describeInBrowser('the console of an operator', () => {
   let browser: OpenConsole
 
   beforeAll(async () => {
-    world = await startWorld({ overrides: { environment: () => ({ SETTLE_TIMEOUT_SECONDS: '1' }) } })
+    const environment = { SETTLE_TIMEOUT_SECONDS: '1', CONSOLE_EXPLORER_LINKS: 'true' }
+    world = await startWorld({ overrides: { environment: () => environment } })
     browser = await openConsole()
   }, 120_000)
   afterAll(async () => {
@@ -32,6 +33,14 @@ describeInBrowser('the console of an operator', () => {
     const page = await signIn('wrong')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('link', { name: 'Signers' }).count()).toBe(0)
+    await page.close()
+  })
+
+  test('links to the public explorer of a network, if so configured', async () => {
+    const page = await signIn()
+    await page.getByRole('link', { name: 'Signers' }).click()
+    const link = page.getByRole('link', { name: /^Open in the block explorer: 0x/ }).first()
+    expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/address\/0x/)
     await page.close()
   })
 

@@ -395,14 +395,15 @@ export const merchant = {
     assetOn: (symbol: string, network: string) => `${symbol} on ${network}`,
     price: (symbol: string) => `Price in ${symbol}`,
     priceWrong: (decimals: number) => `An amount above 0 with at most ${decimals} decimals.`,
+    priceTooLow: (least: string) => `At least ${least}.`,
     payTo: 'Recipient',
     payToWrong: 'An address: 0x and 40 hex digits.',
     placeholder: '0xYOUR_ADDRESS',
-    noAsset:
-      'This facilitator accepts no asset on an EVM network now. The public x402 libraries have no other; call the API yourself.',
-    checkDomain: (symbol: string) => `Check the name and version of ${symbol}`,
-    checkDomainText:
-      'The x402 libraries do not know this asset. Compare name and version in the code with the EIP-712 domain of its contract, or buyers sign for another one.',
+    noAsset: 'This facilitator accepts no asset now.',
+    notCovered: (assets: string) => `No snippet takes ${assets}`,
+    notCoveredText:
+      'The snippets use the EVM scheme of the public x402 libraries, for tokens with an EIP-712 domain. To take other assets, your server answers 402 itself, and sends what the buyer signed to /verify and /settle:',
+    reference: 'API reference',
     frameworks: { express: 'Express', hono: 'Hono', next: 'Next.js', fastapi: 'FastAPI' },
     steps: {
       install: '1. Install',

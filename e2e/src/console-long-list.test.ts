@@ -29,6 +29,16 @@ describeInBrowser('a long list of the console', () => {
     await goTo(page, 'Settlements')
     const table = page.getByRole('table')
     await table.getByText('0.000001 USDC').waitFor()
+
+    // A page that cannot be read is told from the end.
+    await page.route(/settlements\?.*cursor/, (route) => route.abort())
+    await page.getByRole('button', { name: /^Load more/ }).click()
+    const retry = page.getByRole('alert').getByRole('button', { name: 'Try again' })
+    await retry.waitFor()
+    await page.getByText('200 rows', { exact: true }).waitFor()
+    await page.unroute(/settlements\?.*cursor/)
+    await retry.click()
+
     const most = await readToEnd(page)
     expect(most).toBeGreaterThan(10)
     expect(most).toBeLessThanOrEqual(MOST_IN_DOCUMENT)

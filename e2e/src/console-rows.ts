@@ -1,5 +1,4 @@
-import { type Page } from 'playwright-core'
-import { type CDPSession } from 'playwright-core'
+import { type CDPSession, type Page } from 'playwright-core'
 import { LARGE, openConsole } from './testing/console-page'
 import { insertSettlements, readToEnd } from './testing/long-list'
 import { createClientKey, goTo, signUpMerchant } from './testing/merchant-pages'
@@ -68,7 +67,7 @@ async function main() {
     await insertSettlements(world, clientId, count)
     const devtools = await browser.context.newCDPSession(page)
     await goTo(page, 'Settlements')
-    await page.getByRole('table').getByText('settled').first().waitFor()
+    await page.getByRole('table').getByText('0.000001 USDC').waitFor()
     print('heap with one page of 200 rows', `${(await heapMiB(devtools)).toFixed(1)} MiB`)
     const begun = performance.now()
     const most = await readToEnd(page)

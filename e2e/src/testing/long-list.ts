@@ -3,16 +3,16 @@ import { openFacilitatorDatabase } from '@tollgate/database'
 import { type Page } from 'playwright-core'
 import { type World } from './world'
 
-/** Settled payments of a client key, each a second older than the one before. The oldest pays `count` of the smallest unit. */
+/** Failed payments of a client key, each a second older than the one before; the oldest was of `count` of the smallest unit. */
 export async function insertSettlements({ infrastructure }: World, clientId: string, count: number) {
   const { pool, close } = openFacilitatorDatabase({ url: infrastructure.postgres.facilitator, poolSize: 1 })
   try {
     await pool.query(
       `INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, payload, status,
-         transaction_hash, block_number, settled_at, success_reported_at, created_at, resource)
+         error_reason, created_at, updated_at, resource)
        SELECT 'base-sepolia', $1, '0x' || encode(substr(digest, 1, 20), 'hex'), '0x' || encode(digest, 'hex'),
-         '0x' || encode(substr(digest, 5, 20), 'hex'), number, $2, digest, '{}', 'settled', '0x' || encode(digest, 'hex'), 17,
-         at, at, at, 'https://shop.example/report/' || number
+         '0x' || encode(substr(digest, 5, 20), 'hex'), number, $2, digest, '{}', 'failed', 'insufficient_funds', at, at,
+         'https://shop.example/report/' || number
        FROM generate_series(1, $3::int) AS number,
          LATERAL (SELECT sha256(('settlement ' || $2 || number)::bytea) AS digest, now() - make_interval(secs => number) AS at) AS made`,
       [USDC_ADDRESS, clientId, count],
@@ -29,6 +29,8 @@ export const readToEnd = (page: Page): Promise<number> =>
     const frame = () => new Promise(requestAnimationFrame)
     let most = 0
     while (!document.querySelector('main').textContent.includes('rows, all of them')) {
+      const failure = document.querySelector('[role=alert]')
+      if (failure) throw new Error(failure.textContent)
       list.scrollTop = list.scrollHeight
       await frame()
       most = Math.max(most, list.querySelectorAll('[role=row]').length)

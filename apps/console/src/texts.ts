@@ -372,7 +372,7 @@ export const merchant = {
       noAccount: 'The wallet gave no address.',
       hand: 'With a signature from elsewhere',
       handText: {
-        evm: 'Sign the text by personal_sign (EIP-191), such as with `cast wallet sign`, or as a contract wallet that is deployed on the network (EIP-1271).',
+        evm: 'Sign the text by personal_sign (EIP-191), or as a contract wallet that is deployed on the network (EIP-1271).',
         cosmos: 'Sign the text by ADR-036, and send the public key, too.',
       },
       address: 'Address',

@@ -4,7 +4,7 @@ import { useAssets } from '../use-networks'
 
 export type PaymentNetwork = { caip2: string; name: string; ecosystem: 'evm' | 'cosmos'; chainId: string }
 
-/** The networks with an asset that payments may be made in. */
+/** The networks with an asset that payments may be made in, by name. */
 export function usePaymentNetworks() {
   const facilitator = useFacilitator()
   const { data: named = [] } = useAssets()
@@ -14,5 +14,6 @@ export function usePaymentNetworks() {
     const name = findAsset(named, { network: caip2, asset: address })?.network ?? caip2
     networks.set(caip2, { caip2, name, chainId, ecosystem: namespace === 'eip155' ? 'evm' : 'cosmos' })
   }
-  return { facilitator, networks: [...networks.values()] }
+  const sorted = [...networks.values()].sort((one, other) => one.name.localeCompare(other.name))
+  return { facilitator, networks: sorted }
 }

@@ -120,7 +120,10 @@ const NotCovered = ({ assets }: { assets: readonly string[] }) => (
   >
     {assets.length > 0 && (
       <>
-        {texts.notCoveredText} <Anchor href={`${serviceUrl}/docs`}>{texts.reference}</Anchor>
+        {texts.notCoveredText}{' '}
+        <Anchor href={`${serviceUrl}/docs`} inherit underline="always">
+          {texts.reference}
+        </Anchor>
       </>
     )}
   </Alert>

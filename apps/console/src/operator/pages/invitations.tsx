@@ -131,7 +131,7 @@ const columnsOf = (revoke: (id: number) => Promise<void>): Column<Invitation>[] 
   { title: texts.id, width: 'minmax(4rem, 0.3fr)', cell: ({ id }) => id },
   {
     title: texts.email,
-    width: 'minmax(13rem, 1.6fr)',
+    width: 'minmax(12rem, 1.2fr)',
     cell: ({ email }) => <span title={email ?? ''}>{email ?? texts.any}</span>,
   },
   {
@@ -139,15 +139,15 @@ const columnsOf = (revoke: (id: number) => Promise<void>): Column<Invitation>[] 
     width: 'minmax(7rem, 0.6fr)',
     cell: (one) => <StatusBadge tone={tones[stateOf(one)]}>{texts.states[stateOf(one)]}</StatusBadge>,
   },
-  { title: texts.createdAt, width: 'minmax(8rem, 0.7fr)', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: texts.createdAt, width: 'minmax(9rem, 0.8fr)', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: texts.expiresAt,
-    width: 'minmax(8rem, 0.7fr)',
+    width: 'minmax(9rem, 0.8fr)',
     cell: ({ expiresAt }) => (expiresAt === null ? texts.never : <Time at={expiresAt} />),
   },
   {
     title: texts.usedAt,
-    width: 'minmax(8rem, 0.7fr)',
+    width: 'minmax(9rem, 0.8fr)',
     cell: ({ usedAt }) => (usedAt === null ? '–' : <Time at={usedAt} />),
   },
   {

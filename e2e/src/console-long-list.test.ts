@@ -30,7 +30,7 @@ describeInBrowser('a long list of the console', () => {
     const table = page.getByRole('table')
     await table.getByText('0.000001 USDC').waitFor()
 
-    // A page that cannot be read is told from the end.
+    // A page that cannot be read is not the end of the list.
     await page.route(/settlements\?.*cursor/, (route) => route.abort())
     await page.getByRole('button', { name: /^Load more/ }).click()
     const retry = page.getByRole('alert').getByRole('button', { name: 'Try again' })

@@ -46,9 +46,7 @@ export function ReserveByHand({ network }: { network: PaymentNetwork }) {
           </Button>
         </Stack>
       </form>
-      {asking.data !== undefined && (
-        <SignatureForm key={asking.data.nonce} challenge={asking.data} ecosystem={network.ecosystem} />
-      )}
+      {asking.data !== undefined && <SignatureForm challenge={asking.data} ecosystem={network.ecosystem} />}
     </Stack>
   )
 }

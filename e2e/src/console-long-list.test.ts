@@ -38,6 +38,7 @@ describeInBrowser('a long list of the console', () => {
     await page.getByText('200 rows', { exact: true }).waitFor()
     await page.unroute(/settlements\?.*cursor/)
     await retry.click()
+    await retry.waitFor({ state: 'hidden' })
 
     const most = await readToEnd(page)
     expect(most).toBeGreaterThan(10)

@@ -178,6 +178,7 @@ describeInBrowser('the console of a buyer', () => {
     const page = await open('webhooks')
     await connect(page)
     await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('No webhooks yet').waitFor()
     await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
     await page.getByLabel('URL').fill(receiver.url)
     await page.getByRole('checkbox', { name: 'credits.bought' }).check()
@@ -193,6 +194,11 @@ describeInBrowser('the console of a buyer', () => {
       type: 'credits.bought',
       data: { payer: wallet.address, credits: 100 },
     })
+
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: receiver.url }).click()
+    await page.getByRole('table').getByText('credits.bought').waitFor()
     await page.close()
   })
 

@@ -27,8 +27,15 @@ export const webhookServiceOf = (client: Tollgate, address: string): WebhookServ
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(snakeCased(body)) }),
     })
-    return camelCased(await readJson(response)) as T
+    return sharedShape(camelCased(await readJson(response))) as T
   },
   pageOf: ({ type, subject }) =>
     type.startsWith('payment.') || type === 'credits.bought' ? `/payments/${subject}` : undefined,
 })
+
+/** As the facilitator answers: a list without `data` around it, and a page of deliveries with their name. */
+function sharedShape(answer: unknown): unknown {
+  const { data, next } = answer as { data?: unknown; next?: unknown }
+  if (!Array.isArray(data)) return answer
+  return next === undefined ? data : { deliveries: data, next }
+}

@@ -3,18 +3,11 @@ import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { type ClientKey } from './testing/client-keys'
-import {
-  accessibilityProblems,
-  LARGE,
-  openConsole,
-  overflowOf,
-  SMALL,
-  type OpenConsole,
-} from './testing/console-page'
+import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
+import { createClientKey, goTo, MERCHANT_PASSWORD, signUpMerchant } from './testing/merchant-pages'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
-const PASSWORD = 'correct horse battery staple'
 const OTHER_PASSWORD = 'another horse and its staple'
 
 describeInBrowser('the console of a merchant', () => {
@@ -35,28 +28,7 @@ describeInBrowser('the console of a merchant', () => {
   let accounts = 0
   const newEmail = () => `console-${++accounts}@example.com`
 
-  /** A page of a new account, signed in. */
-  async function signUp(email = newEmail()): Promise<Page> {
-    const page = await open('sign-up')
-    await page.getByLabel('Email').fill(email)
-    await page.getByLabel('New password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Create the account' }).click()
-    await page.getByRole('heading', { name: 'Your first payment' }).waitFor()
-    return page
-  }
-
-  const goTo = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click()
-
-  async function createKey(page: Page, name: string): Promise<ClientKey> {
-    await goTo(page, 'Client keys')
-    await page.getByRole('link', { name: 'Create a key' }).first().click()
-    await page.getByLabel('Name').fill(name)
-    await page.getByRole('button', { name: 'Create the key' }).click()
-    const secrets = page.getByRole('status').locator('code')
-    await secrets.first().waitFor()
-    const [clientId = '', token = ''] = await secrets.allTextContents()
-    return { clientId, token }
-  }
+  const signUp = (email = newEmail()) => signUpMerchant(browser, `${world.facilitator.url}/console/`, email)
 
   async function settle({ clientId, token }: ClientKey, amount: bigint): Promise<{ transaction: string }> {
     const request = await settleRequest(walletAt(5), Wallet.createRandom().address, amount)
@@ -70,7 +42,7 @@ describeInBrowser('the console of a merchant', () => {
 
   test('signs up, creates a key that is shown once, and sees the payment that it settles', async () => {
     const page = await signUp()
-    const key = await createKey(page, 'Weather shop')
+    const key = await createClientKey(page, 'Weather shop')
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByRole('table').getByText('Weather shop').waitFor()
     expect(await page.getByText(key.token).count()).toBe(0)
@@ -103,7 +75,7 @@ describeInBrowser('the console of a merchant', () => {
     await page.getByLabel('Name').fill('kept')
 
     const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
-    const body = JSON.stringify({ email, password: PASSWORD })
+    const body = JSON.stringify({ email, password: MERCHANT_PASSWORD })
     const answer = await fetch(`${world.facilitator.url}/api/v1/login`, { ...login, body })
     const { data } = (await answer.json()) as { data: { access_token: string } }
     const authorization = `Bearer ${data.access_token}`
@@ -112,7 +84,7 @@ describeInBrowser('the console of a merchant', () => {
     await page.getByRole('button', { name: 'Create the key' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Your session has ended').waitFor()
-    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await dialog.getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The key “kept” is created').waitFor()
     await page.close()
@@ -127,7 +99,7 @@ describeInBrowser('the console of a merchant', () => {
     await page.getByLabel('New password').fill(OTHER_PASSWORD)
     await page.getByRole('button', { name: 'Change the password' }).click()
     await page.getByRole('alert').getByText('The current password is wrong').waitFor()
-    await page.getByLabel('Current password').fill(PASSWORD)
+    await page.getByLabel('Current password').fill(MERCHANT_PASSWORD)
     await page.getByRole('button', { name: 'Change the password' }).click()
     await page.getByText('The password is changed').waitFor()
 
@@ -187,11 +159,11 @@ describeInBrowser('the console of a merchant', () => {
     const page = await signUp(email)
     await goTo(page, 'Account')
     await page.getByRole('button', { name: 'Delete the account…' }).click()
-    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByLabel('Email').fill(email)
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Wrong email or password').waitFor()
     await page.close()
@@ -201,15 +173,7 @@ describeInBrowser('the console of a merchant', () => {
     'breaks no rule of accessibility, and fits 360 pixels, %s',
     async (scheme) => {
       const found: Record<string, unknown> = {}
-      const check = async (page: Page, name: string) => {
-        for (const size of [LARGE, SMALL]) {
-          await page.setViewportSize(size)
-          const problems = await accessibilityProblems(page)
-          const overflow = await overflowOf(page)
-          if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
-        }
-        await page.setViewportSize(LARGE)
-      }
+      const check = async (page: Page, name: string) => Object.assign(found, await layoutProblems(page, name))
       for (const name of ['', 'sign-up', 'reset']) {
         const outside = await open(name)
         await outside.emulateMedia({ colorScheme: scheme })
@@ -219,7 +183,7 @@ describeInBrowser('the console of a merchant', () => {
       }
       const page = await signUp()
       await page.emulateMedia({ colorScheme: scheme })
-      const key = await createKey(page, 'Shop')
+      const key = await createClientKey(page, 'Shop')
       await check(page, 'secret')
       await settle(key, 10_000n)
       await page.getByRole('button', { name: 'I have stored it' }).click()

@@ -1,14 +1,7 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
-import {
-  accessibilityProblems,
-  LARGE,
-  openConsole,
-  overflowOf,
-  SMALL,
-  type OpenConsole,
-} from './testing/console-page'
+import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
@@ -19,7 +12,8 @@ describeInBrowser('the console of an operator', () => {
   let browser: OpenConsole
 
   beforeAll(async () => {
-    world = await startWorld({ overrides: { environment: () => ({ SETTLE_TIMEOUT_SECONDS: '1' }) } })
+    const environment = { SETTLE_TIMEOUT_SECONDS: '1', CONSOLE_EXPLORER_LINKS: 'true' }
+    world = await startWorld({ overrides: { environment: () => environment } })
     browser = await openConsole()
   }, 120_000)
   afterAll(async () => {
@@ -39,6 +33,14 @@ describeInBrowser('the console of an operator', () => {
     const page = await signIn('wrong')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('link', { name: 'Signers' }).count()).toBe(0)
+    await page.close()
+  })
+
+  test('links to the public explorer of a network, if so configured', async () => {
+    const page = await signIn()
+    await page.getByRole('link', { name: 'Signers' }).click()
+    const link = page.getByRole('link', { name: /^Open in the block explorer: 0x/ }).first()
+    expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/address\/0x/)
     await page.close()
   })
 
@@ -96,13 +98,7 @@ describeInBrowser('the console of an operator', () => {
         await page.getByRole('link', { name, exact: true }).click()
         await page.getByRole('heading', { level: 1, name }).waitFor()
         await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'hidden' })
-        for (const size of [LARGE, SMALL]) {
-          await page.setViewportSize(size)
-          const problems = await accessibilityProblems(page)
-          const overflow = await overflowOf(page)
-          if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
-        }
-        await page.setViewportSize(LARGE)
+        Object.assign(found, await layoutProblems(page, name))
       }
       expect(found).toEqual({})
       await page.close()

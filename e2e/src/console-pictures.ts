@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { type Page } from 'playwright-core'
 import { LARGE, openConsole, type OpenConsole } from './testing/console-page'
 import { settleRequest } from './testing/paying'
+import { answerAsWallet } from './testing/wallet-page'
 import { root, startWorld, walletAt, type World } from './testing/world'
 
 /**
- * `node e2e/dist/console-pictures.js`: writes a picture of each page of the console, in light and dark, to docs/console. On a new
- * development network, with real payments.
+ * `node e2e/dist/console-pictures.js [VIEW...]`: writes a picture of each page of the console (of the views buyer, merchant and
+ * operator, if named), in light and dark, to docs/console. On a new development network, with real payments.
  */
 
 const PASSWORD = 'correct horse battery'
@@ -18,12 +19,22 @@ const MERCHANT_PAGES = [
   'Overview',
   'Settlements',
   'Client keys',
+  'Recipients',
   'Get paid',
   'Webhooks',
   'Resources',
   'Account',
 ]
-const OPERATOR_PAGES = ['Overview', 'Settlements', 'Signers', 'Networks', 'Fees', 'Assets', 'Users']
+const OPERATOR_PAGES = [
+  'Overview',
+  'Settlements',
+  'Signers',
+  'Networks',
+  'Fees',
+  'Assets',
+  'Users',
+  'Invitations',
+]
 const DECIMALS = 1_000_000
 /** Of transitions of colours. */
 const SETTLE_MS = 600
@@ -141,6 +152,7 @@ async function merchant(browser: OpenConsole, world: World) {
   await page.reload()
   await page.getByRole('link', { name: 'Overview', exact: true }).first().click()
   await page.getByRole('heading', { name: 'Income by day in USDC' }).waitFor()
+  await reserve(page)
   await picturesOf(page, 'merchant', MERCHANT_PAGES)
   await page.getByRole('link', { name: 'Settlements', exact: true }).first().click()
   await page
@@ -150,6 +162,19 @@ async function merchant(browser: OpenConsole, world: World) {
     .click()
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await picture(page, 'merchant-settlement')
+}
+
+/** Reserves the address of the announced wallet. */
+async function reserve(page: Page) {
+  await page.getByRole('link', { name: 'Recipients', exact: true }).first().click()
+  await page.getByRole('link', { name: 'Reserve a recipient' }).first().click()
+  await page.getByRole('textbox', { name: 'Address', exact: true }).fill(walletAt(7).address)
+  await page.getByRole('button', { name: 'Get the text to sign' }).click()
+  await page.getByRole('textbox', { name: 'Signature, in hex' }).waitFor()
+  await picture(page, 'merchant-reserve-recipient')
+  await page.getByRole('button', { name: 'Reserve the address of Test wallet' }).click()
+  await page.getByRole('table').getByText('by its signature').waitFor()
+  await page.getByText('is reserved').waitFor({ state: 'hidden' })
 }
 
 async function settle(
@@ -174,6 +199,12 @@ async function operator(browser: OpenConsole, world: World) {
   const { anvil } = world.infrastructure
   await anvil.setPace('stopped')
   void settle(world, world.clientKey, walletAt(6), Wallet.createRandom().address, 20_000n)
+  await page.getByRole('link', { name: 'Invitations', exact: true }).click()
+  for (const email of ['maps@shop.example', 'news@shop.example']) {
+    await page.getByLabel('Email').fill(email)
+    await page.getByRole('button', { name: 'Create an invitation' }).click()
+    await page.getByRole('table').getByText(email).waitFor()
+  }
   await page.getByRole('link', { name: 'Settlements', exact: true }).click()
   await page.getByRole('table').getByText('It waits for a block').waitFor()
   await picturesOf(page, 'operator', OPERATOR_PAGES)
@@ -187,11 +218,14 @@ async function operator(browser: OpenConsole, world: World) {
 async function main() {
   mkdirSync(folder, { recursive: true })
   const world = await startWorld()
-  const browser = await openConsole()
+  const shop = Wallet.createRandom()
+  const browser = await openConsole((method, params) =>
+    method === 'eth_accounts' ? [] : answerAsWallet(shop, method, params),
+  )
+  const chosen = process.argv.slice(2)
   try {
-    await buyer(browser, world)
-    await merchant(browser, world)
-    await operator(browser, world)
+    for (const [name, draw] of Object.entries({ buyer, merchant, operator }))
+      if (chosen.length === 0 || chosen.includes(name)) await draw(browser, world)
   } finally {
     await browser.close()
     await world.stop()

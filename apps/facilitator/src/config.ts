@@ -51,6 +51,7 @@ export const Environment = z.object({
   RETENTION_METRICS_DAYS: atLeastOne.prefault('762'),
   RETENTION_CATALOG_DAYS: atLeastOne.prefault('30'),
   RETENTION_WEBHOOK_DAYS: atLeastOne.prefault('30'),
+  CONSOLE_EXPLORER_LINKS: env.flag.prefault('true'),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -283,7 +283,10 @@ export async function composeFacilitator(parts: {
     }),
     webhooks: createWebhookHandlers(createEndpointStore(pool), wire, { isProduction }),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
-    console: createConsole({ folder: consoleFolder }),
+    console: createConsole({
+      folder: consoleFolder,
+      hasExplorerLinks: environment.CONSOLE_EXPLORER_LINKS,
+    }),
     now,
   })
   return {

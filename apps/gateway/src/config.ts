@@ -52,6 +52,7 @@ export const Environment = z.object({
   LOG_LEVEL: env.logLevel.default('info'),
   /** The file of a script that the console loads first, such as a development wallet. Production refuses it. */
   CONSOLE_DEVELOPMENT_SCRIPT: env.text.optional(),
+  CONSOLE_EXPLORER_LINKS: env.flag.default(true),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -234,6 +234,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     console: createConsole({
       folder: consoleFolder,
       developmentScript: environment.CONSOLE_DEVELOPMENT_SCRIPT,
+      hasExplorerLinks: environment.CONSOLE_EXPLORER_LINKS,
     }),
     discovery: createDiscovery({ catalog, findFeePayer, publicUrl: environment.PUBLIC_URL, now }),
     now,

@@ -63,3 +63,16 @@ export const overflowOf = (page: Page): Promise<number> =>
 
 export const SMALL = { width: 360, height: 740 }
 export const LARGE = { width: 1280, height: 860 }
+
+/** What axe finds in a page as it is, and whether it is wider than its window, at both sizes. */
+export async function layoutProblems(page: Page, name: string): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const size of [LARGE, SMALL]) {
+    await page.setViewportSize(size)
+    const problems = await accessibilityProblems(page)
+    const overflow = await overflowOf(page)
+    if (problems.length > 0 || overflow > 0) found[`${name} at ${size.width}`] = { problems, overflow }
+  }
+  await page.setViewportSize(LARGE)
+  return found
+}

@@ -4,6 +4,8 @@ import { Account } from './account/account'
 import { ClientKeys } from './keys/client-keys'
 import { CreateKey } from './keys/create-key'
 import { Overview } from './overview/overview'
+import { Recipients } from './recipients/recipients'
+import { ReserveRecipient } from './recipients/reserve-recipient'
 import { EditResource } from './resources/edit-resource'
 import { NewResource } from './resources/new-resource'
 import { Resources } from './resources/resources'
@@ -20,6 +22,8 @@ export const Routes = () => (
     <Route path="/settlements/:id">{({ id }) => <SettlementPage id={id} />}</Route>
     <Route path="/keys" component={ClientKeys} />
     <Route path="/keys/new" component={CreateKey} />
+    <Route path="/recipients" component={Recipients} />
+    <Route path="/recipients/new" component={ReserveRecipient} />
     <Route path="/snippets" component={Snippets} />
     <Route path="/webhooks/*?">
       <WebhookRoutes service={webhookService} />

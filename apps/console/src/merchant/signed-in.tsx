@@ -1,6 +1,7 @@
 import '@mantine/notifications/styles.css'
 import { Notifications } from '@mantine/notifications'
 import {
+  IconAddressBook,
   IconCash,
   IconCode,
   IconHome,
@@ -22,6 +23,7 @@ const items: readonly NavItem[] = [
   { path: '/', label: pages.overview, icon: IconHome },
   { path: '/settlements', label: pages.settlements, icon: IconCash },
   { path: '/keys', label: pages.keys, icon: IconKey },
+  { path: '/recipients', label: pages.recipients, icon: IconAddressBook },
   { path: '/snippets', label: pages.snippets, icon: IconCode },
   { path: '/webhooks', label: pages.webhooks, icon: IconWebhook },
   { path: '/resources', label: pages.resources, icon: IconListSearch },

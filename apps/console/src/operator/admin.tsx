@@ -1,7 +1,9 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react'
-import { type Method, requestJson } from '../api/api'
+import { type Method, requestJson, withQuery } from '../api/api'
 import { ApiError, isApiError } from '../api/api-error'
+import { nextOffset } from '../api/next-offset'
+import { longList } from '../ui/long-list'
 
 /** For this tab only: closing it forgets the token. */
 const STORED_TOKEN = 'tollgate-admin-token'
@@ -67,6 +69,19 @@ type ReadOptions = {
   isLive?: boolean
   /** While another path is read, the data of the one before is shown. */
   keepsPrevious?: boolean
+}
+
+/** A list of `/admin` that is read page by page: `limit` and `offset` are added to the path. */
+export function useAdminPages<Row>(path: string, limit: number) {
+  const { request } = useAdmin()
+  return useInfiniteQuery({
+    queryKey: ['admin', path, 'pages'],
+    queryFn: ({ pageParam: offset, signal }) =>
+      request<Row[]>('GET', withQuery(path, { offset, limit }), undefined, signal),
+    initialPageParam: 0,
+    getNextPageParam: nextOffset(limit),
+    ...longList,
+  })
 }
 
 /** Read again every few seconds, while the page is visible. */

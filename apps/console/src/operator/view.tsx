@@ -5,6 +5,7 @@ import {
   IconGauge,
   IconKey,
   IconNetwork,
+  IconTicket,
   IconUsers,
   IconWallet,
 } from '@tabler/icons-react'
@@ -15,6 +16,7 @@ import { operator } from '../texts'
 import { AdminProvider, useAdmin } from './admin'
 import { Assets } from './pages/assets'
 import { Fees } from './pages/fees'
+import { Invitations } from './pages/invitations'
 import { Networks } from './pages/networks'
 import { Overview } from './pages/overview'
 import { Settlement } from './pages/settlement'
@@ -31,6 +33,7 @@ const items: NavItem[] = [
   { path: '/operator/fees', label: operator.fees.title, icon: IconCoins },
   { path: '/operator/assets', label: operator.assets.title, icon: IconKey },
   { path: '/operator/users', label: operator.users.title, icon: IconUsers },
+  { path: '/operator/invitations', label: operator.invitations.title, icon: IconTicket },
 ]
 
 /** The facilitator's pages for who runs it, with the admin token. */
@@ -65,6 +68,7 @@ function Pages() {
           <Route path="/operator/fees" component={Fees} />
           <Route path="/operator/assets" component={Assets} />
           <Route path="/operator/users" component={Users} />
+          <Route path="/operator/invitations" component={Invitations} />
           <Route component={NotFound} />
         </Switch>
       ) : (

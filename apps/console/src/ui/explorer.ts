@@ -14,23 +14,22 @@ const EXPLORERS: Record<string, string> = {
   '10': 'https://optimistic.etherscan.io',
   avalanche: 'https://snowtrace.io',
   '43114': 'https://snowtrace.io',
-}
-
-const COSMOS_EXPLORERS: Record<string, string> = {
   'cosmoshub-4': 'https://www.mintscan.io/cosmos',
   'noble-1': 'https://www.mintscan.io/noble',
   'osmosis-1': 'https://www.mintscan.io/osmosis',
 }
 
-/** `network`: a name or a chain id. */
-export function transactionUrl(network: string, hash: string): string | undefined {
-  if (EXPLORERS[network] !== undefined) return `${EXPLORERS[network]}/tx/${hash}`
-  if (COSMOS_EXPLORERS[network] !== undefined) return `${COSMOS_EXPLORERS[network]}/tx/${hash}`
-  return undefined
+/** Of a network: a name or a chain id. None if the service says that its networks are in no public explorer. */
+function explorerOf(network: string): string | undefined {
+  if (document.documentElement.dataset['explorers'] === 'none') return undefined
+  return EXPLORERS[network]
 }
 
-export function addressUrl(network: string, address: string): string | undefined {
-  if (EXPLORERS[network] !== undefined) return `${EXPLORERS[network]}/address/${address}`
-  if (COSMOS_EXPLORERS[network] !== undefined) return `${COSMOS_EXPLORERS[network]}/address/${address}`
-  return undefined
+const urlIn = (network: string, path: string): string | undefined => {
+  const explorer = explorerOf(network)
+  return explorer === undefined ? undefined : `${explorer}/${path}`
 }
+
+export const transactionUrl = (network: string, hash: string) => urlIn(network, `tx/${hash}`)
+
+export const addressUrl = (network: string, address: string) => urlIn(network, `address/${address}`)

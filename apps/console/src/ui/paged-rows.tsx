@@ -39,6 +39,7 @@ export function PagedRows<Row>({ label, pages, keyOf, columns, empty }: Props<Ro
         keyOf={keyOf}
         columns={columns}
         isReading={pages.isFetchingNextPage}
+        isPartial={hasNextPage}
         {...(hasNextPage && !isFetchNextPageError ? { more: () => void fetchNextPage() } : {})}
       />
       {failure}

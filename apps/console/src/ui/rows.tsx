@@ -18,8 +18,10 @@ type Props<Row> = {
   rows: readonly Row[]
   keyOf: (row: Row) => string
   columns: readonly Column<Row>[]
-  /** Reads the next page; undefined once there is none. */
+  /** Reads the next page; undefined if there is none, or if reading it has failed. */
   more?: (() => void) | undefined
+  /** There are further rows, which are not read. */
+  isPartial?: boolean
   isReading?: boolean
 }
 
@@ -29,7 +31,15 @@ const MAX_PIXELS = 620
 const READ_AHEAD = 20
 
 /** A table of any length: only the rows in sight are in the document. It scrolls by keyboard, also sideways on a small screen. */
-export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false }: Props<Row>) {
+export function Rows<Row>({
+  label,
+  rows,
+  keyOf,
+  columns,
+  more,
+  isPartial = false,
+  isReading = false,
+}: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -53,7 +63,7 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
         className="rows"
         role="table"
         aria-label={label}
-        aria-rowcount={more ? -1 : rows.length + 1}
+        aria-rowcount={more || isPartial ? -1 : rows.length + 1}
         tabIndex={0}
         style={{ maxHeight: MAX_PIXELS }}
       >
@@ -94,7 +104,7 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
           </Button>
         ) : (
           <Text size="xs" c="dimmed">
-            {shared.allRows(rows.length, readableNumber(rows.length))}
+            {(isPartial ? shared.rows : shared.allRows)(rows.length, readableNumber(rows.length))}
           </Text>
         )}
       </Center>

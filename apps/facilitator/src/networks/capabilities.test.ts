@@ -46,7 +46,16 @@ test('GET /.well-known/x402 says what is supported, and where everything is', as
     facilitator: {
       baseUrl: 'https://facilitator.example',
       kinds,
-      assets: [{ network: NETWORK, address: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
+      assets: [
+        {
+          network: NETWORK,
+          address: USDC_ADDRESS,
+          symbol: 'USDC',
+          decimals: 6,
+          minAmount: '1000',
+          extra: { name: 'USDC', version: '2' },
+        },
+      ],
     },
   })
   const { facilitator: block, discovery, docs, openapi, llms } = document

@@ -25,10 +25,22 @@ export function createCapabilityHandlers(
   }
 
   async function assets(): Promise<FacilitatorDocument['facilitator']['assets']> {
-    return (await networks.assets()).flatMap(({ network: name, asset, symbol, decimals }) => {
+    const listed = (await networks.assets()).map(async ({ network: name, asset: address }) => {
       const network = networks.find(name)
-      return network ? [{ network: caip2(network), address: asset, symbol, decimals }] : []
+      const registered = network && (await networks.token(network, address))
+      if (!registered) return []
+      const { symbol, decimals, name: domainName, version } = registered.token
+      const isInDomain = domainName !== undefined && version !== undefined
+      return {
+        network: caip2(network),
+        address,
+        symbol,
+        decimals,
+        minAmount: registered.minAmount.toString(),
+        ...(isInDomain ? { extra: { name: domainName, version } } : {}),
+      }
     })
+    return (await Promise.all(listed)).flat()
   }
 
   return {

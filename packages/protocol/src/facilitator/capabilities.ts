@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from '../amount'
 import { SettleRequest } from '../x402'
 import { SettleRequestV2, SupportedKindsV2 } from '../x402-v2'
 import { exampleAddress, exampleAsset } from './fields'
@@ -63,6 +64,13 @@ export const FacilitatorDocument = z
             address: z.string().describe('The asset’s address or denomination.'),
             symbol: z.string(),
             decimals: z.int(),
+            minAmount: Amount.describe('The least that a payment may be of, in the smallest unit.'),
+            extra: z
+              .object({ name: z.string(), version: z.string() })
+              .optional()
+              .describe(
+                'Its EIP-712 domain, for the `extra` of requirements; left out of assets that have none.',
+              ),
           }),
         )
         .describe('The assets for payments.'),
@@ -86,7 +94,16 @@ export const FacilitatorDocument = z
           baseUrl: 'https://facilitator.example',
           endpoints: { supported: '/supported', verify: '/verify', settle: '/settle' },
           kinds: exampleKinds,
-          assets: [{ network: 'eip155:84532', address: exampleAsset, symbol: 'USDC', decimals: 6 }],
+          assets: [
+            {
+              network: 'eip155:84532',
+              address: exampleAsset,
+              symbol: 'USDC',
+              decimals: 6,
+              minAmount: '1000',
+              extra: { name: 'USDC', version: '2' },
+            },
+          ],
         },
         discovery: {
           resources: '/api/v2/discovery/resources',

@@ -50,6 +50,7 @@ export const InvitationCreated = z
       { data: { ...exampleInvitation, invitation: 'b25lLXRpbWUgY29kZSBvZiAyNTYgcmFuZG9tIGJpdHMuLi4' } },
     ],
   })
+export type InvitationCreated = z.infer<typeof InvitationCreated>
 export const InvitationsQuery = z.object(page(100, 100))
 export const InvitationList = z
   .object({ data: z.array(Invitation) })
@@ -87,6 +88,8 @@ export const RecipientChallenge = z
       },
     ],
   })
+
+export type RecipientChallenge = z.infer<typeof RecipientChallenge>
 
 export const ReserveRecipientRequest = z
   .object({

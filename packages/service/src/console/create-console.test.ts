@@ -7,7 +7,7 @@ import { createConsole, type ConsoleOptions } from './create-console'
 import { mountConsole } from './mount-console'
 
 const SCRIPT = 'console.log("built")'
-const PAGE = '<!doctype html><script src="./assets/a-1.js" nonce="__CSP_NONCE__"></script>'
+const PAGE = '<!doctype html><html lang="en"><script src="./assets/a-1.js" nonce="__CSP_NONCE__"></script>'
 const folder = mkdtempSync(join(tmpdir(), 'console-'))
 
 beforeAll(() => {
@@ -80,6 +80,11 @@ test('a development script is loaded first', async () => {
   expect(page).toMatch(/<script src="development.js" nonce="[^"]+"><\/script><script src=".\/assets/)
   const script = await get('/console/development.js')
   expect([await script.text(), script.headers.get('cache-control')]).toEqual(['wallet()', 'no-store'])
+})
+
+test('tells its pages to link to no block explorer, if so configured', async () => {
+  const page = await (await (await open({ hasExplorerLinks: false }))('/console/')).text()
+  expect(page).toContain('<html data-explorers="none" lang="en">')
 })
 
 test('without a build, the page says how to build it', async () => {

@@ -27,6 +27,8 @@ export type ConsoleOptions = {
   folder: string
   /** The file of a script that the page loads before its own, for development only. */
   developmentScript?: string | undefined
+  /** Whether pages link to public block explorers, which know no network of one's own with the chain id of a public one. */
+  hasExplorerLinks?: boolean
 }
 
 export type Console = ReturnType<typeof createConsole>
@@ -35,10 +37,10 @@ export type Console = ReturnType<typeof createConsole>
  * Serves the pages of one service below `/console/`. Nothing may load from another host; inline scripts are forbidden, inline
  * styles need the nonce of the response.
  */
-export function createConsole({ folder, developmentScript }: ConsoleOptions) {
+export function createConsole({ folder, developmentScript, hasExplorerLinks = true }: ConsoleOptions) {
   const assets = join(folder, 'assets')
   const names = new Set(existsSync(assets) ? readdirSync(assets) : [])
-  const template = readTemplate(folder, developmentScript)
+  const template = readTemplate(folder, developmentScript, hasExplorerLinks)
 
   return {
     /** A relative address, so that a proxy may serve the console below a prefix. */
@@ -82,10 +84,15 @@ export function createConsole({ folder, developmentScript }: ConsoleOptions) {
   } satisfies Record<string, RequestHandler>
 }
 
-function readTemplate(folder: string, developmentScript: string | undefined): string | undefined {
+function readTemplate(
+  folder: string,
+  developmentScript: string | undefined,
+  hasExplorerLinks: boolean,
+): string | undefined {
   const file = join(folder, 'index.html')
   if (!existsSync(file)) return undefined
-  const page = readFileSync(file, 'utf8')
+  const built = readFileSync(file, 'utf8')
+  const page = hasExplorerLinks ? built : built.replace('<html', '<html data-explorers="none"')
   const script = '<script src="development.js" nonce="__CSP_NONCE__"></script>'
   return developmentScript === undefined ? page : page.replace('<script', `${script}<script`)
 }

@@ -13,6 +13,9 @@ export type FoundWallet = {
   connect(options: { chainId: string | undefined; isSilent: boolean }): Promise<ConnectedWallet | undefined>
 }
 
+/** `pubkey`: of a Cosmos wallet, in base64. */
+export type SignedText = { signature: string; pubkey?: string }
+
 export type ConnectedWallet = {
   id: string
   name: string
@@ -20,6 +23,8 @@ export type ConnectedWallet = {
   address: string
   /** For `createTollgate`. `onSigned` runs after each signature of a payment. */
   signer(onSigned: () => void): unknown
+  /** By personal_sign (EIP-191), or by ADR-036. */
+  signText(text: string): Promise<SignedText>
   /** Runs `onChange` when the user has chosen another account; returns what ends it. */
   watch(onChange: () => void): () => void
 }
@@ -59,6 +64,7 @@ function evmWallet({ info, provider }: ProviderDetail): FoundWallet {
         ...identity,
         address,
         signer: (onSigned) => observedProvider(provider, onSigned),
+        signText: async (text) => ({ signature: await personalSign(provider, text, address) }),
         watch(onChange) {
           provider.on?.('accountsChanged', onChange)
           return () => void provider.removeListener?.('accountsChanged', onChange)
@@ -66,6 +72,12 @@ function evmWallet({ info, provider }: ProviderDetail): FoundWallet {
       }
     },
   }
+}
+
+async function personalSign(provider: Eip1193, text: string, address: string): Promise<string> {
+  const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0'))
+  const params = [`0x${bytes.join('')}`, address]
+  return (await provider.request({ method: 'personal_sign', params })) as string
 }
 
 const observedProvider = (provider: Eip1193, onSigned: () => void): Eip1193 => ({
@@ -118,6 +130,10 @@ function cosmosWallet(found: { id: string; name: string; changed: string; keplr:
           signer: observedSigner(signer, onSigned),
           signArbitrary: (address: string, text: string) => keplr.signArbitrary(chainId, address, text),
         }),
+        async signText(text) {
+          const { signature, pub_key } = await keplr.signArbitrary(chainId, account.address, text)
+          return { signature, pubkey: pub_key.value }
+        },
         watch(onChange) {
           window.addEventListener(changed, onChange)
           return () => window.removeEventListener(changed, onChange)

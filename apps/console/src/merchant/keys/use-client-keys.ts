@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
-import { nextOffset } from '../next-offset'
+import { nextOffset } from '../../api/next-offset'
 
 const PAGE = 100
 

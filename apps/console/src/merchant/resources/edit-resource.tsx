@@ -1,5 +1,5 @@
 import { type RegisteredResource } from '@tollgate/protocol'
-import { Alert } from '@mantine/core'
+import { Alert, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
@@ -51,6 +51,9 @@ function Edit({ resource }: { resource: RegisteredResource }) {
   return (
     <Page title={texts.edit} text={resource.resource}>
       <Section title={texts.form.title}>
+        <Text size="sm" c="dimmed" mb="md">
+          {texts.notRemovable}
+        </Text>
         <Loaded query={assets}>
           {(all) => (
             <ResourceForm

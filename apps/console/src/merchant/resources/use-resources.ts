@@ -2,7 +2,7 @@ import { type RegisteredResource } from '@tollgate/protocol'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
-import { nextOffset } from '../next-offset'
+import { nextOffset } from '../../api/next-offset'
 import { longList } from '../../ui/long-list'
 
 const PAGE = 200

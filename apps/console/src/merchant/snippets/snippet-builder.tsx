@@ -1,23 +1,28 @@
-import { type Asset } from '@tollgate/protocol'
-import { Alert, Select, SimpleGrid, Tabs, TextInput } from '@mantine/core'
+import { type Asset, type FacilitatorDocument } from '@tollgate/protocol'
+import { Alert, Anchor, Select, SimpleGrid, Tabs, TextInput } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
 import { useState } from 'react'
+import { serviceUrl } from '../../api/api'
 import { merchant } from '../../texts'
 import { findAsset } from '../find-asset'
 import { Section } from '../../ui/section'
+import { formatUnits } from '../../ui/format'
 import { parseUnits } from '../../ui/parse-units'
-import { type Framework, frameworks, isKnownAsset, type Offer, snippetOf } from './snippet'
+import { type Framework, frameworks, type Offer, snippetOf } from './snippet'
 import { SnippetSteps } from './snippet-steps'
 
 const texts = merchant.snippets
 
-type ListedAsset = { network: string; address: string; symbol: string; decimals: number }
+type ListedAsset = FacilitatorDocument['facilitator']['assets'][number]
+type UsableAsset = ListedAsset & Pick<Offer, 'asset'>['asset']
 
-const isEvm = ({ network }: ListedAsset) => network.startsWith('eip155:')
 const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text)
 const networkName = ({ network, address }: ListedAsset, named: readonly Asset[]) =>
   findAsset(named, { network, asset: address })?.network ?? network
 const keyOf = ({ network, address }: ListedAsset) => `${network}/${address}`
+/** Payments by the libraries' EVM scheme are signed in the EIP-712 domain of the asset. */
+const isUsable = (asset: ListedAsset): asset is UsableAsset =>
+  asset.network.startsWith('eip155:') && asset.extra !== undefined
 
 type Props = {
   facilitator: string
@@ -27,20 +32,22 @@ type Props = {
 }
 
 export function SnippetBuilder({ facilitator, assets, named }: Props) {
-  const usable = assets.filter(isEvm)
+  const usable = assets.filter(isUsable)
+  const others = assets.filter((one) => !isUsable(one))
+  const nameOf = (one: ListedAsset) => texts.assetOn(one.symbol, networkName(one, named))
   const [framework, setFramework] = useState<Framework>('express')
   const [chosen, setChosen] = useState<string | null>(null)
   const [price, setPrice] = useState('0.01')
   const [payTo, setPayTo] = useState('')
   const asset = usable.find((one) => keyOf(one) === chosen) ?? usable[0]
-  if (asset === undefined) return <Alert color="gray">{texts.noAsset}</Alert>
+  if (asset === undefined) return <NotCovered assets={others.map(nameOf)} />
 
-  const isPriced = (parseUnits(price, asset.decimals) ?? 0n) > 0n
+  const problem = problemOf(price, asset)
   const offer: Offer = {
     facilitator,
     network: asset.network,
     asset,
-    price: isPriced ? price.trim().replace(',', '.') : '0.01',
+    price: problem === undefined ? price.trim().replace(',', '.') : leastOf(asset),
     payTo: isAddress(payTo.trim()) ? payTo.trim() : texts.placeholder,
   }
   return (
@@ -49,10 +56,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
         <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
           <Select
             label={texts.asset}
-            data={usable.map((one) => ({
-              value: keyOf(one),
-              label: texts.assetOn(one.symbol, networkName(one, named)),
-            }))}
+            data={usable.map((one) => ({ value: keyOf(one), label: nameOf(one) }))}
             value={keyOf(asset)}
             onChange={setChosen}
             allowDeselect={false}
@@ -62,7 +66,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
             inputMode="decimal"
             value={price}
             onChange={({ currentTarget }) => setPrice(currentTarget.value)}
-            error={!isPriced && texts.priceWrong(asset.decimals)}
+            error={problem}
           />
           <TextInput
             label={texts.payTo}
@@ -76,11 +80,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
           />
         </SimpleGrid>
       </Section>
-      {!isKnownAsset(offer) && (
-        <Alert color="yellow" icon={<IconInfoCircle aria-hidden />} title={texts.checkDomain(asset.symbol)}>
-          {texts.checkDomainText}
-        </Alert>
-      )}
+      {others.length > 0 && <NotCovered assets={others.map(nameOf)} />}
       <Tabs
         value={framework}
         onChange={(value) => setFramework((value ?? 'express') as Framework)}
@@ -102,3 +102,29 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
     </>
   )
 }
+
+/** For a price that is not one. */
+const leastOf = ({ minAmount, decimals }: ListedAsset) => formatUnits(BigInt(minAmount), decimals)
+
+function problemOf(price: string, asset: ListedAsset): string | undefined {
+  const amount = parseUnits(price, asset.decimals)
+  if (amount === undefined || amount === 0n) return texts.priceWrong(asset.decimals)
+  return amount < BigInt(asset.minAmount) ? texts.priceTooLow(`${leastOf(asset)} ${asset.symbol}`) : undefined
+}
+
+const NotCovered = ({ assets }: { assets: readonly string[] }) => (
+  <Alert
+    color="gray"
+    icon={<IconInfoCircle aria-hidden />}
+    title={assets.length === 0 ? texts.noAsset : texts.notCovered(assets.join(', '))}
+  >
+    {assets.length > 0 && (
+      <>
+        {texts.notCoveredText}{' '}
+        <Anchor href={`${serviceUrl}/docs`} inherit underline="always">
+          {texts.reference}
+        </Anchor>
+      </>
+    )}
+  </Alert>
+)

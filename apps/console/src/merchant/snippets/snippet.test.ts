@@ -8,7 +8,12 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const offer: Offer = {
   facilitator: 'https://facilitator.example',
   network: 'eip155:84532',
-  asset: { address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 },
+  asset: {
+    address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    symbol: 'USDC',
+    decimals: 6,
+    extra: { name: 'USDC', version: '2' },
+  },
   price: '0.01',
   payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
 }
@@ -60,14 +65,19 @@ test.each(frameworks)('the versions for %s are those that are tested', (framewor
   }
 })
 
-test.each(frameworks)('another asset is named with its amount in the snippet for %s', (framework) => {
-  const asset = { address: `0x${'e'.repeat(40)}`, symbol: 'EURC', decimals: 2 }
-  const { code } = snippetOf(framework, { ...offer, asset, price: '1.5' })
-  expect(code).toContain(asset.address)
-  expect(code).toMatch(/amount[:=] ?['"]150['"]/)
-  expect(code).toMatch(/name['"]?: ['"]EURC['"]/)
-  expect(code).not.toContain('$1.5')
-})
+test.each(frameworks)(
+  'another asset is named with its amount and domain in the snippet for %s',
+  (framework) => {
+    const extra = { name: "Euro's Coin", version: '1' }
+    const asset = { address: `0x${'e'.repeat(40)}`, symbol: 'EURC', decimals: 2, extra }
+    const { code } = snippetOf(framework, { ...offer, asset, price: '1.5' })
+    expect(code).toContain(asset.address)
+    expect(code).toMatch(/amount[:=] ?['"]150['"]/)
+    expect(code).toMatch(/name['"]?: ("Euro's Coin"|'Euro\\'s Coin')/)
+    expect(code).toMatch(/version['"]?: ['"]1['"]/)
+    expect(code).not.toContain('$1.5')
+  },
+)
 
 test('a quote in a value ends no string', () => {
   expect(snippetOf('express', { ...offer, payTo: `a'b\\` }).code).toContain(`const PAY_TO = 'a\\'b\\\\'`)

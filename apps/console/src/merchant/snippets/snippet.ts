@@ -9,7 +9,13 @@ export type Offer = {
   facilitator: string
   /** CAIP-2. */
   network: string
-  asset: { address: string; symbol: string; decimals: number }
+  /** `extra`: its EIP-712 domain. */
+  asset: {
+    address: string
+    symbol: string
+    decimals: number
+    extra: { name: string; version: string }
+  }
   /** In whole units, such as `0.01`. */
   price: string
   payTo: string
@@ -23,8 +29,8 @@ export type Snippet = {
   run: string
 }
 
-/** The name and version of an asset's EIP-712 domain are the libraries' only for those that they know. */
-export const isKnownAsset = ({ network, asset }: Pick<Offer, 'network' | 'asset'>) =>
+/** The libraries know its address and EIP-712 domain. */
+const isKnownAsset = ({ network, asset }: Pick<Offer, 'network' | 'asset'>) =>
   isDollar(network, asset.address)
 
 const amountOf = ({ asset, price }: Offer) => (parseUnits(price, asset.decimals) ?? 0n).toString()
@@ -33,8 +39,9 @@ const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 
 function priceInScript(offer: Offer): string {
   if (isKnownAsset(offer)) return quoted(`$${offer.price}`)
-  const { address, symbol } = offer.asset
-  return `{ asset: ${quoted(address)}, amount: '${amountOf(offer)}', extra: { name: ${quoted(symbol)}, version: '2' } }`
+  const { address, extra } = offer.asset
+  const domain = `{ name: ${quoted(extra.name)}, version: ${quoted(extra.version)} }`
+  return `{ asset: ${quoted(address)}, amount: '${amountOf(offer)}', extra: ${domain} }`
 }
 
 const clientOf = ({ facilitator, payTo }: Offer, environment: string) => `\
@@ -105,9 +112,9 @@ const pythonText = (text: string) => JSON.stringify(text)
 
 function priceInPython(offer: Offer): string {
   if (isKnownAsset(offer)) return pythonText(`$${offer.price}`)
-  const { address, symbol } = offer.asset
-  const extra = `{"name": ${pythonText(symbol)}, "version": "2"}`
-  return `AssetAmount(asset=${pythonText(address)}, amount="${amountOf(offer)}", extra=${extra})`
+  const { address, extra } = offer.asset
+  const domain = `{"name": ${pythonText(extra.name)}, "version": ${pythonText(extra.version)}}`
+  return `AssetAmount(asset=${pythonText(address)}, amount="${amountOf(offer)}", extra=${domain})`
 }
 
 const fastapi = (offer: Offer) => `\

@@ -32,7 +32,10 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
   (body as { code?: string }).code,
 ]
 
-type Event = { type: string; data: { state: string; reason: string | null; id: string } }
+type Event = {
+  type: string
+  data: { state: string; reason: string | null; id: string; final: boolean | null; endedAt: string | null }
+}
 
 async function eventsOf(settlementId: bigint): Promise<Event[]> {
   const { rows: found } = await facilitator.database.pool.query<Event>(
@@ -95,6 +98,8 @@ test('a payment that is settled on chain is one signed event, as the merchant se
     updatedAt: expect.any(String) as string,
     settledAt: expect.any(String) as string,
     endedAt: expect.any(String) as string,
+    nonce: body.paymentPayload.payload.authorization.nonce,
+    final: null,
   })
 })
 
@@ -141,6 +146,43 @@ describe('each change of state is an event, in order:', () => {
       ['reversed', null, String(id)],
       ['failed', 'x', String(id)],
     ])
+  })
+
+  test('a reversal says whether it is final, and every event what GET /settlements shows', async () => {
+    const { account, clientId } = await merchant()
+    const id = await rows.settlement(clientId)
+    const shown: Record<string, unknown>[] = []
+    const finals: [type: string, final: boolean | null][] = []
+    for (const each of [
+      settle,
+      "status = 'reversed', success_reported_at = now()",
+      "error_reason = 'payment_expired'",
+      'error_reason = NULL',
+      "status = 'claimed'",
+      settle,
+      "status = 'claimed'",
+    ]) {
+      const before = (await eventsOf(id)).length
+      await change(id, each)
+      const event = (await eventsOf(id))[before]
+      if (!event) continue
+      const { final, ...data } = event.data
+      finals.push([event.type, final])
+      const found = await facilitator.api
+        .get(`/api/v1/settlements/${id}`)
+        .set(account.authorization)
+        .expect(200)
+      shown.push((found.body as { data: Record<string, unknown> }).data)
+      expect(shown.at(-1)).toMatchObject(data)
+    }
+    expect(finals).toEqual([
+      [settled, null],
+      [reversed, false],
+      [reversed, true],
+      [settled, null],
+      [reversed, false],
+    ])
+    expect(shown.map(({ endedAt }) => endedAt === null)).toEqual([false, true, false, false, true])
   })
 
   test('a change that is rolled back is none', async () => {

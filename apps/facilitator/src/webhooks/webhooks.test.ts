@@ -321,8 +321,9 @@ test('another user sees and changes none of it: each route is 404', async () => 
   for (const request of tryAs(owner.account)) expect((await request()).status).toBe(200)
 })
 
-test('the secret is shown once, kept out of the log, and replaced by a rotation', async () => {
-  const { account, webhook } = await merchant()
+test('the secret is shown once, kept out of the log, and replaced by a rotation: both sign the next request', async () => {
+  const receiver = await startWebhookReceiver()
+  const { account, webhook } = await merchant({ url: receiver.url })
   const { api } = facilitator
   expect(webhook?.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   const list = await api.get(HOOKS).set(account.authorization).expect(200).expect('Cache-Control', 'no-store')
@@ -331,6 +332,10 @@ test('the secret is shown once, kept out of the log, and replaced by a rotation'
   const { data } = rotated.body as { data: { secret: string; secretRotatedAt: string } }
   expect(data.secret).not.toBe(webhook?.secret)
   expect(Date.parse(data.secretRotatedAt)).toBeGreaterThan(Date.now() - 60_000)
+  await api.post(`${HOOKS}/${webhook?.id}/test`).set(account.authorization).expect(200)
+  const [received] = await receiver.until(1)
+  for (const secret of [webhook!.secret, data.secret])
+    new Webhook(secret).verify(received!.text, received!.headers as Record<string, string>)
 })
 
 test('an account has at most ten webhooks, however many requests come at once', async () => {

@@ -1,12 +1,13 @@
 import { FacilitatorError } from '@tollgate/facilitator-client'
 import { type Settlement, type SettlementsQuery } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { createMetrics } from '@tollgate/service'
+import { closeAll, eventually } from '@tollgate/testing'
 import { insertPayment } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { readableLog } from '../testing/log'
 import { settlementOf } from '../testing/settlement'
 import { createReversalStore } from './reversal-store'
-import { createReversalCheck, finalReversalsIn } from './reversals'
+import { createReversalCheck, finalReversalsIn, startReversals } from './reversals'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -247,4 +248,36 @@ test('the payer sees it, and that there is nothing to do', async () => {
   expect(await get()).toMatchObject({ status: 'credited', step: 'credited', reversed_at: time, next })
   const page = await gateway.api.get(`/payments/${wallet}`).expect(200)
   expect(page.body).toMatchObject({ data: [{ id, reversed_at: time }] })
+})
+
+test('the metrics count the reversals of the last day, and tell when every answer came', async () => {
+  const payments = [await payment(), await payment()]
+  await replica(listOf(...payments.map(({ settlement }) => settlement))).check()
+  await gateway.pool.query(`UPDATE payments SET reversed_at = now() - interval '25 hours' WHERE id = $1`, [
+    payments[0]?.id,
+  ])
+  async function metricsOf(list: () => Promise<Page>) {
+    const [metrics, log] = [createMetrics(), readableLog()]
+    const store = createReversalStore(gateway)
+    const parts = { settlements: { list }, store, metrics, logger: log.logger, now: () => new Date() }
+    const checks = startReversals(parts)
+    async function read() {
+      const text = await metrics.register.metrics()
+      const value = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
+      return {
+        reversed: value('tollgate_payments_reversed'),
+        checkedAt: value('tollgate_reversal_check_timestamp_seconds'),
+        failed: log.lines().some(({ message }) => message === 'reversal check failed'),
+      }
+    }
+    await eventually(read, ({ checkedAt, failed }) => checkedAt > 0 || failed)
+    await checks.stop()
+    return read()
+  }
+  const now = Date.now() / 1000
+  const asked = await metricsOf(() => Promise.resolve({ settlements: [], next: null }))
+  expect(asked).toMatchObject({ reversed: 1, failed: false })
+  expect(Math.abs(asked.checkedAt - now)).toBeLessThan(60)
+  const away = await metricsOf(() => Promise.reject(new FacilitatorError('unknown', 'It is away')))
+  expect(away).toEqual({ reversed: 1, checkedAt: 0, failed: true })
 })

@@ -114,7 +114,7 @@ export function startReversals(parts: {
     async work() {
       try {
         await check(stopping.signal)
-        lastCheck.set(Date.now() / 1000)
+        if (!stopping.signal.aborted) lastCheck.set(Date.now() / 1000)
       } finally {
         reversed.set(await store.countOfLastDay())
       }

@@ -18,6 +18,8 @@ import { startCounting } from './accounts/usage/start-counting'
 import { readConfiguration } from './config'
 import { composeGateway } from './gateway'
 import { startReconciler } from './payments/reconciler'
+import { createReversalStore } from './payments/reversal-store'
+import { startReversals } from './payments/reversals'
 import { createRetention } from './retention/retention'
 
 const GRACE_SECONDS = 15
@@ -73,6 +75,14 @@ void run('gateway', async (closing) => {
     processor: gateway.processor,
     logger,
   })
+  const reversals = startReversals({
+    settlements: facilitator.settlements,
+    store: createReversalStore(database),
+    metrics,
+    logger,
+    now,
+  })
+  closing.add('reversals', () => withTimeout(reversals.stop(), RECONCILER_GRACE_MS, () => undefined))
   closing.add('webhooks', () => gateway.deliveryWorker.close())
   gateway.deliveryWorker.begin()
   closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))

@@ -89,6 +89,7 @@ describe('4. GET /settlements, GET /settlements/:id', () => {
       updatedAt: time,
       settledAt: time,
       endedAt: time,
+      nonce,
     }
     const { settlements, next } = await pageOf(account.authorization)
     expect([settlements, next]).toEqual([[expected], null])

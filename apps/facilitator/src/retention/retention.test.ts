@@ -1,6 +1,6 @@
 import { openFacilitatorDatabase, type FacilitatorDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { settlementRows } from '../testing/settlement-rows'
 import { createRetention } from './retention'
 
@@ -130,6 +130,31 @@ describe('the rest', () => {
       await pool.query('INSERT INTO invitations (hash, used_at) VALUES ($1, $2)', [randomBytes(32), usedAt])
     await run()
     expect(await count('invitations', [])).toBe(4n)
+  })
+
+  test('deliveries of webhooks are deleted 30 days after they ended, with their attempts and events', async () => {
+    await pool.query(
+      `INSERT INTO webhook_endpoints (id, owner, url, description, events, secret) VALUES ($1, $2, '', '', '{}', '')`,
+      [randomUUID(), userId],
+    )
+    for (const days of [31, 29]) {
+      await pool.query(`SELECT emit_webhook($1, 'settlement.settled', $2, '{}')`, [userId, `${days} days`])
+      await pool.query('UPDATE webhook_events SET created_at = $2 WHERE subject = $1', [
+        `${days} days`,
+        daysAgo(days),
+      ])
+      await pool.query(
+        `WITH ended AS (
+           UPDATE webhook_deliveries SET state = 'delivered', ended_at = $2 WHERE subject = $1 RETURNING id)
+         INSERT INTO webhook_attempts (delivery_id, at, duration_ms) SELECT id, $2, 5 FROM ended`,
+        [`${days} days`, daysAgo(days)],
+      )
+    }
+    await run()
+    const left = `SELECT d.subject FROM webhook_events AS e JOIN webhook_deliveries AS d ON d.event_id = e.id
+      JOIN webhook_attempts AS a ON a.delivery_id = d.id WHERE e.type = 'settlement.settled'`
+    expect((await pool.query(left)).rows).toEqual([{ subject: '29 days' }])
+    await pool.query('TRUNCATE webhook_endpoints, webhook_events, webhook_deliveries, webhook_attempts')
   })
 
   test('cataloged resources are deleted 30 days after their last payment', async () => {

@@ -21,7 +21,7 @@ import { type Merchant } from './merchant-guard'
 /** The indexes of values have no pending settlements, so that a settlement enters each of them once. */
 const IS_ENDED = `s.status IN ('settled', 'failed', 'reversed')`
 
-const COLUMNS = `s.id, s.network, s.asset, a.symbol, a.decimals, s.amount::text AS amount, s.payer, s.pay_to AS recipient,
+const COLUMNS = `s.id, s.network, s.asset, a.symbol, a.decimals, s.amount::text AS amount, s.payer, s.nonce, s.pay_to AS recipient,
   s.resource, s.payment_identifier AS "paymentIdentifier", s.client_id AS "clientId", s.status,
   s.error_reason AS "errorReason", s.error_detail AS "errorDetail", s.transaction_hash AS "transactionHash",
   s.block_number AS "blockNumber", s.fee::text AS fee, ${claimedAtSql('s')} AS "claimedAt", s.updated_at AS "updatedAt",

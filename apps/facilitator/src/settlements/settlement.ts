@@ -11,6 +11,7 @@ export type SettlementRow = {
   decimals: number
   amount: string
   payer: string
+  nonce: string
   recipient: string
   resource: string | null
   paymentIdentifier: string | null
@@ -39,7 +40,7 @@ export function endOf({ status, errorReason, endedAt, updatedAt }: SettlementRow
   return errorReason === null ? null : updatedAt
 }
 
-export const toSettlement = (row: SettlementRow): Settlement => ({
+export const toSettlement = (row: SettlementRow): Required<Settlement> => ({
   id: row.id.toString(),
   network: row.network,
   asset: row.asset,
@@ -64,4 +65,5 @@ export const toSettlement = (row: SettlementRow): Settlement => ({
   updatedAt: row.updatedAt.toISOString(),
   settledAt: row.settledAt?.toISOString() ?? null,
   endedAt: endOf(row)?.toISOString() ?? null,
+  nonce: row.nonce,
 })

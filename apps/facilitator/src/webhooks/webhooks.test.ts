@@ -32,7 +32,10 @@ const codeOf = ({ status, body }: { status: number; body: unknown }) => [
   (body as { code?: string }).code,
 ]
 
-type Event = { type: string; data: { state: string; reason: string | null; id: string } }
+type Event = {
+  type: string
+  data: { state: string; reason: string | null; id: string; final: boolean | null; endedAt: string | null }
+}
 
 async function eventsOf(settlementId: bigint): Promise<Event[]> {
   const { rows: found } = await facilitator.database.pool.query<Event>(
@@ -95,6 +98,8 @@ test('a payment that is settled on chain is one signed event, as the merchant se
     updatedAt: expect.any(String) as string,
     settledAt: expect.any(String) as string,
     endedAt: expect.any(String) as string,
+    nonce: body.paymentPayload.payload.authorization.nonce,
+    final: null,
   })
 })
 
@@ -141,6 +146,43 @@ describe('each change of state is an event, in order:', () => {
       ['reversed', null, String(id)],
       ['failed', 'x', String(id)],
     ])
+  })
+
+  test('a reversal says whether it is final, and every event what GET /settlements shows', async () => {
+    const { account, clientId } = await merchant()
+    const id = await rows.settlement(clientId)
+    const shown: Record<string, unknown>[] = []
+    const finals: [type: string, final: boolean | null][] = []
+    for (const each of [
+      settle,
+      "status = 'reversed', success_reported_at = now()",
+      "error_reason = 'payment_expired'",
+      'error_reason = NULL',
+      "status = 'claimed'",
+      settle,
+      "status = 'claimed'",
+    ]) {
+      const before = (await eventsOf(id)).length
+      await change(id, each)
+      const event = (await eventsOf(id))[before]
+      if (!event) continue
+      const { final, ...data } = event.data
+      finals.push([event.type, final])
+      const found = await facilitator.api
+        .get(`/api/v1/settlements/${id}`)
+        .set(account.authorization)
+        .expect(200)
+      shown.push((found.body as { data: Record<string, unknown> }).data)
+      expect(shown.at(-1)).toMatchObject(data)
+    }
+    expect(finals).toEqual([
+      [settled, null],
+      [reversed, false],
+      [reversed, true],
+      [settled, null],
+      [reversed, false],
+    ])
+    expect(shown.map(({ endedAt }) => endedAt === null)).toEqual([false, true, false, false, true])
   })
 
   test('a change that is rolled back is none', async () => {
@@ -279,8 +321,9 @@ test('another user sees and changes none of it: each route is 404', async () => 
   for (const request of tryAs(owner.account)) expect((await request()).status).toBe(200)
 })
 
-test('the secret is shown once, kept out of the log, and replaced by a rotation', async () => {
-  const { account, webhook } = await merchant()
+test('the secret is shown once, kept out of the log, and replaced by a rotation: both sign the next request', async () => {
+  const receiver = await startWebhookReceiver()
+  const { account, webhook } = await merchant({ url: receiver.url })
   const { api } = facilitator
   expect(webhook?.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   const list = await api.get(HOOKS).set(account.authorization).expect(200).expect('Cache-Control', 'no-store')
@@ -289,6 +332,10 @@ test('the secret is shown once, kept out of the log, and replaced by a rotation'
   const { data } = rotated.body as { data: { secret: string; secretRotatedAt: string } }
   expect(data.secret).not.toBe(webhook?.secret)
   expect(Date.parse(data.secretRotatedAt)).toBeGreaterThan(Date.now() - 60_000)
+  await api.post(`${HOOKS}/${webhook?.id}/test`).set(account.authorization).expect(200)
+  const [received] = await receiver.until(1)
+  for (const secret of [webhook!.secret, data.secret])
+    new Webhook(secret).verify(received!.text, received!.headers as Record<string, string>)
 })
 
 test('an account has at most ten webhooks, however many requests come at once', async () => {

@@ -53,7 +53,7 @@ const recentIds = (account: string) => `(
   )`
 
 const PAYMENT_COLUMNS = `id, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, credits, status, transaction,
-    block_number, created_at, settled_at`
+    block_number, created_at, settled_at, reversed_at`
 
 /** A row without an `id` means an empty page. `is_known` is false if `before` is no payment of this wallet. */
 export type PaymentPageRow = { total: bigint; is_known: boolean } & ({ id: null } | PaymentRow)
@@ -73,6 +73,7 @@ export type PaymentRow = {
   block_number: bigint | null
   created_at: Date
   settled_at: Date | null
+  reversed_at: Date | null
 }
 
 /** $1 wallet, $2 only payments older than this one, or null, $3 limit, $4 offset. */

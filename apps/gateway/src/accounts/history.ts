@@ -90,4 +90,5 @@ const paymentOf = (row: PaymentRow): PaymentHistoryRecord =>
     block_number: row.block_number === null ? null : Number(row.block_number),
     created_at: row.created_at.toISOString(),
     settled_at: row.settled_at?.toISOString() ?? null,
+    reversed_at: row.reversed_at?.toISOString() ?? null,
   })

@@ -193,6 +193,7 @@ describe('4. GET /payments/:wallet', () => {
       block_number: 7,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       settled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+      reversed_at: null,
     })
   })
 })

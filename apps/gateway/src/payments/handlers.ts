@@ -54,7 +54,10 @@ export function createPaymentHandlers(parts: {
         : undefined
       const answer: PaymentStatusAnswer = {
         ...record,
-        ...progressOf({ status, transaction, errorReason }, settlement),
+        ...progressOf(
+          { status, transaction, errorReason, isReversed: record.reversed_at !== null },
+          settlement,
+        ),
       }
       res.set('Cache-Control', 'no-store').json(answer)
     },

@@ -15,9 +15,11 @@ const found = (changes: Partial<FoundSettlement> = {}): FoundSettlement => ({
 const accepted = { acceptedAt: '2026-01-15T12:00:00.000Z', block: null }
 const mined = { ...accepted, block: 7 }
 
+const unreversed = { transaction: null, errorReason: null, isReversed: false }
+
 type Row = [
   status: PaymentStatus,
-  known: { transaction?: string; errorReason?: string },
+  known: { transaction?: string; errorReason?: string; isReversed?: boolean },
   settlement: FoundSettlement | undefined,
   step: string,
   next: RegExp | null,
@@ -71,6 +73,7 @@ test.each<Row>([
   ['settled', {}, undefined, 'confirmed', /credits follow in a moment; do not sign again/],
   ['credited', {}, undefined, 'credited', null],
   ['credited', {}, found({ state: 'reversed' }), 'credited', null],
+  ['credited', { isReversed: true }, undefined, 'credited', /^Nothing: .*The credits stay/],
   ['disputed', { errorReason: 'transfer_event_mismatch' }, undefined, 'pending', /^Do not pay again/],
   ['failed', {}, undefined, 'failed', /was not taken\. Sign a new payment/],
   ['failed', { errorReason: 'insufficient_funds' }, undefined, 'failed', /Add funds/],
@@ -79,7 +82,7 @@ test.each<Row>([
   ['failed', { errorReason: 'transfer_event_mismatch' }, undefined, 'failed', /Ask the operator/],
   ['failed', { errorReason: 'constructor' }, undefined, 'failed', /was not taken/],
 ])('%s, known %j, the facilitator tells %j: %s', (status, known, settlement, step, next) => {
-  const payment = { status, transaction: null, errorReason: null, ...known }
+  const payment = { ...unreversed, status, ...known }
   const progress = progressOf(payment, settlement)
   expect(progress.step).toBe(step)
   if (next === null) expect(progress.next).toBeNull()
@@ -87,7 +90,7 @@ test.each<Row>([
 })
 
 test('names the transaction of the gateway, else that of the facilitator, and its confirmations', () => {
-  const payment = { status: 'settling' as const, transaction: null, errorReason: null }
+  const payment = { ...unreversed, status: 'settling' as const }
   expect(progressOf(payment, undefined)).toMatchObject({
     transaction: null,
     confirmations: null,

@@ -1,7 +1,12 @@
 import { type PaymentStep, type SettlementDetails, type SettlementTransaction } from '@tollgate/protocol'
 import { type PaymentStatus } from './payment-record'
 
-type Known = { status: PaymentStatus; transaction: string | null; errorReason: string | null }
+type Known = {
+  status: PaymentStatus
+  transaction: string | null
+  errorReason: string | null
+  isReversed: boolean
+}
 
 export type FoundSettlement = Pick<
   SettlementDetails,
@@ -30,8 +35,8 @@ export function progressOf(payment: Known, settlement: FoundSettlement | undefin
 type Step = Pick<PaymentProgress, 'step' | 'next'>
 
 function stepOf(payment: Known, settlement: FoundSettlement | undefined): Step {
-  const { status, errorReason } = payment
-  if (status === 'credited') return { step: 'credited', next: null }
+  const { status, errorReason, isReversed } = payment
+  if (status === 'credited') return { step: 'credited', next: isReversed ? REVERSED : null }
   if (status === 'settled') return { step: 'confirmed', next: CREDITS_FOLLOW }
   if (status === 'disputed') return { step: 'pending', next: DISPUTED }
   if (status === 'failed') return { step: 'failed', next: adviceFor(errorReason) }
@@ -68,6 +73,8 @@ function unseenStepOf({ transaction, errorReason }: Known): Step {
 const waitFor = (reason: string) => `Wait: ${reason}; do not sign again.`
 const UNCONFIRMED = waitFor('the network has not confirmed the transaction yet')
 const CREDITS_FOLLOW = waitFor('the payment is settled, and its credits follow in a moment')
+const REVERSED =
+  'Nothing: a reorganization of the chain undid this payment, so the amount is with the account that paid. The credits stay; the operator may ask you to pay again.'
 const DISPUTED =
   'Do not pay again: the token moved another amount than you signed. Ask the operator, and name the id of this payment.'
 

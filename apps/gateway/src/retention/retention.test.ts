@@ -240,6 +240,29 @@ describe('sessions', () => {
   })
 })
 
+test('deliveries of webhooks are deleted 30 days after they ended, with their attempts and events', async () => {
+  const wallet = randomAddress()
+  await pool.query(
+    `INSERT INTO webhook_endpoints (id, owner, url, description, events, secret) VALUES ($1, $2, '', '', '{}', '')`,
+    [randomUUID(), wallet],
+  )
+  for (const days of [31, 29]) {
+    await pool.query(`SELECT emit_webhook($1, 'payment.settled', $2, '{}')`, [wallet, String(days)])
+    const at = `now() - make_interval(days => ${days})`
+    await pool.query(`UPDATE webhook_events SET created_at = ${at} WHERE subject = $1`, [String(days)])
+    await pool.query(
+      `WITH ended AS (
+         UPDATE webhook_deliveries SET state = 'delivered', ended_at = ${at} WHERE subject = $1 RETURNING id)
+       INSERT INTO webhook_attempts (delivery_id, at, duration_ms) SELECT id, ${at}, 5 FROM ended`,
+      [String(days)],
+    )
+  }
+  expect((await run()).rows).toMatchObject({ webhook_deliveries: 1, webhook_events: 1 })
+  const left = `SELECT d.subject FROM webhook_events AS e JOIN webhook_deliveries AS d ON d.event_id = e.id
+    JOIN webhook_attempts AS a ON a.delivery_id = d.id`
+  expect((await pool.query(left)).rows).toEqual([{ subject: '29' }])
+})
+
 test('a run ends if another replica runs', async () => {
   const { paid } = await spender(10)
   const id = await paid()

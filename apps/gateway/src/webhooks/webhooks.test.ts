@@ -71,7 +71,6 @@ describe('each change of state is an event, in order:', () => {
     ['settled and credited', ['settling', 'settled', 'credited'], ['payment.settled', 'credits.bought']],
     ['refused and opened again', ['failed', 'received', 'settled'], ['payment.failed', 'payment.settled']],
     ['disputed and closed', ['disputed', 'failed'], ['payment.failed', 'payment.failed']],
-    ['reversed', ['settled', 'failed'], ['payment.settled', 'payment.reversed']],
   ])('%s', async (_, states, types) => {
     const { wallet, create } = await owner()
     await create()
@@ -82,6 +81,24 @@ describe('each change of state is an event, in order:', () => {
         state,
       ])
     expect(await typesOf(id)).toEqual(types)
+    await gateway.pool.query('DELETE FROM payments WHERE id = $1', [id])
+  })
+
+  test('reversed, and settled after all; nothing while both stay as they are', async () => {
+    const { wallet, create } = await owner()
+    await create()
+    const id = await insertPayment(gateway.pool, { wallet: wallet.address, credits: 1 })
+    const change = (changes: string) =>
+      gateway.pool.query(`UPDATE payments SET ${changes}, updated_at = now() WHERE id = $1`, [id])
+    const times = `reversed_at = now() + interval '1 second'`
+    for (const each of ['reversed_at = now()', times, `status = 'credited'`, 'reversed_at = NULL'])
+      await change(each)
+    const events = await eventsOf(id)
+    expect(events.map(({ type, data }) => [type, data['status'], data['reversed_at'] !== null])).toEqual([
+      ['payment.reversed', 'settled', true],
+      ['credits.bought', 'credited', true],
+      ['payment.settled', 'credited', false],
+    ])
     await gateway.pool.query('DELETE FROM payments WHERE id = $1', [id])
   })
 
@@ -258,6 +275,19 @@ test('deliveries have their names in snake case, and their body as it was sent',
     payload: { type: 'webhook.test', data: { endpoint: id } },
     log: [{ status: 503, duration_ms: expect.any(Number) as number }],
   })
+})
+
+test('a rotation returns a new secret, and both sign the next request', async () => {
+  const receiver = await startWebhookReceiver()
+  const { headers, create } = await owner()
+  const { id, secret } = await create({ url: receiver.url })
+  const rotated = await gateway.api.post(`/webhooks/${id}/secret`).set(headers).expect(200)
+  const { secret: next } = rotated.body as Created
+  expect(next).not.toBe(secret)
+  await gateway.api.post(`/webhooks/${id}/test`).set(headers).expect(200)
+  const [received] = await receiver.until(1)
+  for (const key of [secret, next])
+    new Webhook(key).verify(received!.text, received!.headers as Record<string, string>)
 })
 
 test.each([

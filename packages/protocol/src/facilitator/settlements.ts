@@ -80,6 +80,12 @@ const fields = {
   updatedAt: time,
   settledAt: time.nullable(),
   endedAt: time.nullable().describe('Null while it is pending.'),
+  nonce: z
+    .string()
+    .optional()
+    .describe(
+      'The payment’s nonce, of an EVM authorization or a Cosmos account: unique for network, asset and payer. Older facilitators leave it out.',
+    ),
 }
 
 const exampleSettlement = {
@@ -104,6 +110,7 @@ const exampleSettlement = {
   updatedAt: '2026-01-15T12:00:02.400Z',
   settledAt: '2026-01-15T12:00:02.100Z',
   endedAt: '2026-01-15T12:00:02.100Z',
+  nonce: `0x${'0d'.repeat(32)}`,
 }
 
 export const Settlement = z.object(fields).meta({ id: 'Settlement', examples: [exampleSettlement] })

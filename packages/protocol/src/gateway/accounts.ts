@@ -132,6 +132,12 @@ export const PaymentHistoryRecord = z
     block_number: z.int().nullable(),
     created_at: z.iso.datetime(),
     settled_at: z.iso.datetime().nullable(),
+    reversed_at: z.iso
+      .datetime()
+      .nullable()
+      .describe(
+        'When the gateway learned that a reorganization of the chain undid it, and the payer keeps the money; its credits stay. Null in any other case.',
+      ),
   })
   .meta({
     id: 'PaymentRecord',

@@ -39,6 +39,7 @@ const payment = {
   block_number: null,
   created_at: '2026-11-25T12:00:00.000Z',
   settled_at: null,
+  reversed_at: null,
 } satisfies protocol.PaymentHistoryRecord
 
 test.each<[string, v.GenericSchema, unknown[]]>([

@@ -71,6 +71,8 @@ export const PaymentRecord = v.looseObject({
   block_number: v.nullable(v.number()),
   created_at: v.string(),
   settled_at: v.nullable(v.string()),
+  /** Older gateways have no such member. */
+  reversed_at: v.optional(v.nullable(v.string())),
 })
 export type PaymentRecord = v.InferOutput<typeof PaymentRecord>
 

@@ -10,13 +10,17 @@ import { type Column } from '../../ui/rows'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 
-const tones: Record<string, Tone> = { credited: 'good', failed: 'bad', disputed: 'bad' }
+const tones: Record<string, Tone> = { credited: 'good', failed: 'bad', disputed: 'bad', reversed: 'bad' }
 
-export const PaymentStatus = ({ status }: { status: string }) => (
-  <StatusBadge tone={tones[status] ?? 'waiting'}>
-    {(buyer.payments.statuses as Record<string, string>)[status] ?? status}
-  </StatusBadge>
-)
+/** A reversed payment keeps its status, but the money is gone. */
+export function PaymentStatus({ payment }: { payment: Pick<PaymentRecord, 'status' | 'reversed_at'> }) {
+  const status = payment.reversed_at == null ? payment.status : 'reversed'
+  return (
+    <StatusBadge tone={tones[status] ?? 'waiting'}>
+      {(buyer.payments.statuses as Record<string, string>)[status] ?? status}
+    </StatusBadge>
+  )
+}
 
 /** Of the plan it bought; a retired plan is not listed any more. */
 export function PaymentAmount({ payment, plans }: { payment: PaymentRecord; plans: readonly Plan[] }) {
@@ -38,7 +42,7 @@ export const paymentColumns = (plans: readonly Plan[]): Column<PaymentRecord>[] 
   {
     title: buyer.payments.status,
     width: 'minmax(8rem, 0.8fr)',
-    cell: ({ status }) => <PaymentStatus status={status} />,
+    cell: (payment) => <PaymentStatus payment={payment} />,
   },
   {
     title: buyer.payments.amount,

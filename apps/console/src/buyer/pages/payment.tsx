@@ -22,6 +22,8 @@ export default function Payment({ id }: { id: string }) {
   )
 }
 
+const isBad = ({ step, reversed_at }: PaymentProgress) => step === 'failed' || reversed_at != null
+
 function PaymentOf({ address, id }: { address: string; id: string }) {
   const payment = usePaymentProgress(address, id)
   return (
@@ -29,7 +31,7 @@ function PaymentOf({ address, id }: { address: string; id: string }) {
       {(found) => (
         <Stack gap="lg">
           {found.next !== null && (
-            <Alert color={found.step === 'failed' ? 'red' : 'yellow'} title={buyer.payment.next}>
+            <Alert color={isBad(found) ? 'red' : 'yellow'} title={buyer.payment.next}>
               {found.next}
             </Alert>
           )}
@@ -63,7 +65,7 @@ function PaymentFacts({ payment }: { payment: PaymentProgress }) {
   return (
     <Facts
       facts={[
-        [texts.status, <PaymentStatus key="status" status={payment.status} />],
+        [texts.status, <PaymentStatus key="status" payment={payment} />],
         [texts.amount, <PaymentAmount key="amount" payment={payment} plans={plans} />],
         [texts.credits, readableNumber(payment.credits)],
         [texts.network, payment.network],
@@ -84,6 +86,7 @@ function PaymentFacts({ payment }: { payment: PaymentProgress }) {
         [texts.block, payment.block_number !== null && readableNumber(payment.block_number)],
         [texts.created, <Time key="created" at={payment.created_at} />],
         [texts.settled, payment.settled_at !== null && <Time key="settled" at={payment.settled_at} />],
+        [texts.reversed, payment.reversed_at != null && <Time key="reversed" at={payment.reversed_at} />],
         [texts.id, <Identifier key="id" value={payment.id} />],
       ]}
     />

@@ -48,6 +48,7 @@ const examplePayment = {
   block_number: 1234,
   created_at: '2026-01-15T12:04:00.000Z',
   settled_at: '2026-01-15T12:04:02.000Z',
+  reversed_at: null,
 }
 
 export const accountOperations: Operation[] = [

@@ -71,7 +71,7 @@ export function createSettlementHandlers(parts: {
       res.json({ data: { settlements: shown.map(toSettlement), next } } satisfies SettlementPage)
     },
 
-    /** Ends early, with a link to the next rows, once it is long: whoever does not read it holds it in memory. */
+    /** Ends early, with a link to the next rows, once it is long: an unread file is held in memory. */
     async readCsv(req: Request, res: Response, merchant: Merchant): Promise<CsvPage> {
       const { filters, after, limit } = readQuery(req)
       const header = toCsv(CSV_COLUMNS, [])

@@ -1,10 +1,10 @@
 import { type ReactNode } from 'react'
-import { formatUnits, readableUnits } from './format'
+import { exactUnits, readableUnits } from './format'
 import { useCode } from './use-code'
 
 /** A token amount in its smallest unit, rounded for the reader; the exact amount on hover, on focus, and to a screen reader. */
 export function Amount({ amount, decimals, symbol }: { amount: string; decimals: number; symbol: string }) {
-  const exact = `${formatUnits(BigInt(amount), decimals)} ${symbol}`.trim()
+  const exact = `${exactUnits(BigInt(amount), decimals)} ${symbol}`.trim()
   const readable = `${readableUnits(BigInt(amount), decimals)} ${symbol}`.trim()
   const shown = (
     <data className="amount" value={amount}>

@@ -4,7 +4,7 @@ import { type ReactNode } from 'react'
 import { buyer } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Empty } from '../../ui/empty'
-import { readableNumber } from '../../ui/format'
+import { exactDecimal, readableNumber } from '../../ui/format'
 import { Loaded } from '../../ui/loaded'
 import { usePlans } from '../data'
 import { ConnectButton } from '../wallets/connect-button'
@@ -67,7 +67,7 @@ const PlanCard = ({ plan, action }: { plan: Plan; action: ReactNode }) => (
         </Text>
         <Text c="dimmed">
           {buyer.plans.credits(readableNumber(plan.credits))} ·{' '}
-          {buyer.plans.perCall(plan.price_per_credit, plan.display_denom)}
+          {buyer.plans.perCall(exactDecimal(plan.price_per_credit), plan.display_denom)}
         </Text>
       </Stack>
       <Group>{action}</Group>

@@ -5,7 +5,9 @@ import { useState } from 'react'
 import { merchant } from '../../texts'
 import { findAsset } from '../find-asset'
 import { Section } from '../../ui/section'
+import { formatUnits } from '../../ui/format'
 import { parseUnits } from '../../ui/parse-units'
+import { readPrice } from '../read-price'
 import { type Framework, frameworks, isKnownAsset, type Offer, snippetOf } from './snippet'
 import { SnippetSteps } from './snippet-steps'
 
@@ -35,12 +37,13 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
   const asset = usable.find((one) => keyOf(one) === chosen) ?? usable[0]
   if (asset === undefined) return <Alert color="gray">{texts.noAsset}</Alert>
 
-  const isPriced = (parseUnits(price, asset.decimals) ?? 0n) > 0n
+  const amount = parseUnits(price, asset.decimals)
+  const isPriced = amount !== undefined && amount > 0n
   const offer: Offer = {
     facilitator,
     network: asset.network,
     asset,
-    price: isPriced ? price.trim().replace(',', '.') : '0.01',
+    price: isPriced ? formatUnits(amount, asset.decimals) : '0.01',
     payTo: isAddress(payTo.trim()) ? payTo.trim() : texts.placeholder,
   }
   return (
@@ -63,6 +66,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
             value={price}
             onChange={({ currentTarget }) => setPrice(currentTarget.value)}
             error={!isPriced && texts.priceWrong(asset.decimals)}
+            {...readPrice(price, asset)}
           />
           <TextInput
             label={texts.payTo}

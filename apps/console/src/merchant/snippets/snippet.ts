@@ -10,7 +10,7 @@ export type Offer = {
   /** CAIP-2. */
   network: string
   asset: { address: string; symbol: string; decimals: number }
-  /** In whole units, such as `0.01`. */
+  /** In whole units, with a point, such as `0.01`. */
   price: string
   payTo: string
 }
@@ -27,7 +27,7 @@ export type Snippet = {
 export const isKnownAsset = ({ network, asset }: Pick<Offer, 'network' | 'asset'>) =>
   isDollar(network, asset.address)
 
-const amountOf = ({ asset, price }: Offer) => (parseUnits(price, asset.decimals) ?? 0n).toString()
+const amountOf = ({ asset, price }: Offer) => (parseUnits(price, asset.decimals, 'en') ?? 0n).toString()
 
 const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 

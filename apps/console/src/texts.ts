@@ -40,6 +40,7 @@ export const shared = {
   secret: {
     once: 'Copy it now: it is not shown again.',
     done: 'I have stored it',
+    leave: 'Leave this page? What it shows cannot be shown again.',
   },
 } as const
 
@@ -290,6 +291,11 @@ export const merchant = {
     toSnippets: 'Next: paste a snippet into your server',
     toSettlements: 'Settlements of this key',
     created: (title: string) => `The key “${title}” is created`,
+    lost: {
+      title: (name: string) => `A key named “${name}” was created`,
+      text: 'The answer with its token was lost on the way. Revoke that key, then create another one.',
+      unknown: 'It may have been created: look at the list of client keys before you try again.',
+    },
     none: { title: 'No client keys yet', text: 'Your server needs one to verify and settle payments.' },
     columns: {
       title: 'Name',

@@ -20,6 +20,10 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 export const isPassing = (error: unknown): boolean =>
   isApiError(error) && (error.status === 0 || error.status === 429 || error.status >= 500)
 
+/** Whether the service may have done what it was asked, although no answer of it came. */
+export const isOutcomeUnknown = (error: unknown): error is ApiError =>
+  isApiError(error) && (error.status === 0 || error.status >= 500)
+
 /** In words. Wallets throw objects that are no errors. */
 export function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown }

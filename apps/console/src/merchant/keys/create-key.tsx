@@ -1,5 +1,4 @@
 import { Anchor, Group } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { merchant } from '../../texts'
@@ -7,18 +6,12 @@ import { Page } from '../../ui/page'
 import { SecretOnce } from '../../ui/secret-once'
 import { Section } from '../../ui/section'
 import { CreateKeyForm, type CreatedKey } from './create-key-form'
-import { KEYS } from './use-client-keys'
 
 const texts = merchant.keys
 
 export function CreateKey() {
   const [created, setCreated] = useState<CreatedKey>()
   const [, navigate] = useLocation()
-  const queries = useQueryClient()
-  function show(key: CreatedKey) {
-    setCreated(key)
-    void queries.invalidateQueries({ queryKey: KEYS })
-  }
   return (
     <Page
       title={texts.createTitle}
@@ -30,7 +23,7 @@ export function CreateKey() {
     >
       {created === undefined ? (
         <Section title={texts.form.title}>
-          <CreateKeyForm onCreated={show} />
+          <CreateKeyForm onCreated={setCreated} />
         </Section>
       ) : (
         <>

@@ -19,6 +19,8 @@ export const useClientKeys = () =>
     staleTime: 30_000,
   })
 
+export const readNewestKeys = () => get<ClientKey[]>(withQuery('/clients', { limit: PAGE }))
+
 /** By client id, of the newest keys. */
 export function useKeyTitles(): ReadonlyMap<string, string> {
   const { data } = useClientKeys()

@@ -1,6 +1,8 @@
 /** What a service refused, or why it could not be asked: then `status` is 0. */
 export class ApiError extends Error {
   override name = 'ApiError'
+  /** What the service asks to wait. */
+  readonly retryAfterMs: number | undefined
 
   constructor(
     readonly status: number,
@@ -8,9 +10,10 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly requestId?: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { retryAfterMs?: number | undefined },
   ) {
     super(message, options)
+    this.retryAfterMs = options?.retryAfterMs
   }
 }
 

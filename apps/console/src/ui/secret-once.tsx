@@ -17,7 +17,7 @@ export function SecretOnce({ title, secrets, onDone }: Props) {
     onDone()
   }
   return (
-    <Alert color="yellow" icon={<IconKey aria-hidden />} title={title} role="status">
+    <Alert color="yellow" icon={<IconKey aria-hidden />} title={title}>
       <Stack gap="sm">
         <Text size="sm">{shared.secret.once}</Text>
         {secrets.map(([name, value]) => (

@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { merchant } from '../../texts'
 import { Page } from '../../ui/page'
 import { SecretOnce } from '../../ui/secret-once'
+import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { CreateKeyForm, type CreatedKey } from './create-key-form'
 
@@ -21,12 +22,13 @@ export function CreateKey() {
         </Anchor>
       }
     >
-      {created === undefined ? (
+      {created === undefined && (
         <Section title={texts.form.title}>
           <CreateKeyForm onCreated={setCreated} />
         </Section>
-      ) : (
-        <>
+      )}
+      <Status>
+        {created && (
           <SecretOnce
             title={texts.created(created.title)}
             secrets={[
@@ -35,12 +37,14 @@ export function CreateKey() {
             ]}
             onDone={() => navigate('/keys')}
           />
-          <Group>
-            <Anchor component={Link} href="/snippets">
-              {texts.toSnippets}
-            </Anchor>
-          </Group>
-        </>
+        )}
+      </Status>
+      {created && (
+        <Group>
+          <Anchor component={Link} href="/snippets">
+            {texts.toSnippets}
+          </Anchor>
+        </Group>
       )}
     </Page>
   )

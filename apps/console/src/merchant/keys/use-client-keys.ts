@@ -2,6 +2,7 @@ import { type ClientKey } from '@tollgate/protocol'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { withQuery } from '../../api/api'
+import { isolated } from '../../ui/isolated'
 import { get } from '../api'
 import { nextOffset } from '../next-offset'
 
@@ -24,5 +25,8 @@ export const readNewestKeys = () => get<ClientKey[]>(withQuery('/clients', { lim
 /** By client id, of the newest keys. */
 export function useKeyTitles(): ReadonlyMap<string, string> {
   const { data } = useClientKeys()
-  return useMemo(() => new Map(data?.pages.flat().map(({ clientId, title }) => [clientId, title])), [data])
+  return useMemo(
+    () => new Map(data?.pages.flat().map(({ clientId, title }) => [clientId, isolated(title)])),
+    [data],
+  )
 }

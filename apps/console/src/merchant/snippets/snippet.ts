@@ -1,3 +1,4 @@
+import { merchant } from '../../texts'
 import { parseUnits } from '../../ui/parse-units'
 import { isDollar } from './default-assets'
 
@@ -20,6 +21,8 @@ export type Snippet = {
   file: string
   code: string
   install: string
+  /** What its project needs. */
+  note?: string
   run: string
 }
 
@@ -170,6 +173,7 @@ const snippets: Record<Framework, (offer: Offer) => Snippet> = {
     file: 'app/weather/route.js',
     code: next(offer),
     install: `npm install ${X402} @x402/next@2.25.0 next@16.4.6 react@19.3.1 react-dom@19.3.1`,
+    note: merchant.snippets.steps.noCommonJs,
     run: 'npx next dev --hostname 127.0.0.1 --port 4021',
   }),
   fastapi: (offer) => ({

@@ -55,16 +55,9 @@ export function Frame({ title, items, account, children }: FrameProps) {
               aria-label={shared.menu}
               aria-expanded={isOpen}
             />
-            <Anchor
-              component={Link}
-              href="/"
-              className="logo"
-              underline="never"
-              c="inherit"
-              aria-label="Tollgate"
-            >
-              <img src={icon} alt="" width={26} height={26} />
-              <Text fw={700} component="span" visibleFrom="xs">
+            <Anchor component={Link} href="/" className="logo" underline="never" c="inherit">
+              <img src={icon} alt="Tollgate" width={26} height={26} />
+              <Text fw={700} component="span" visibleFrom="xs" aria-hidden>
                 Tollgate
               </Text>
               <Text c="dimmed" component="span" visibleFrom="md" truncate>
@@ -78,7 +71,7 @@ export function Frame({ title, items, account, children }: FrameProps) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={shared.pages}>
+      <AppShell.Navbar p="xs" aria-label={shared.pages} className={isOpen ? undefined : 'nav-closed'}>
         {items.map(({ path, label, icon: Icon, isExact = path === '/' }) => (
           <NavLink
             key={path}

@@ -11,18 +11,27 @@ import {
   SMALL,
   type OpenConsole,
 } from './testing/console-page'
+import {
+  createKey,
+  goTo,
+  merchantPages,
+  type MerchantPages,
+  newEmail,
+  PASSWORD,
+} from './testing/merchant-pages'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
-const PASSWORD = 'correct horse battery staple'
 const OTHER_PASSWORD = 'another horse and its staple'
 
 describeInBrowser('the console of a merchant', () => {
   let world: World
   let browser: OpenConsole
+  let pages: MerchantPages
   beforeAll(async () => {
     world = await startWorld()
     browser = await openConsole()
+    pages = merchantPages(browser, world.facilitator.url)
   }, 120_000)
   afterAll(async () => {
     expect(browser.errors()).toEqual([])
@@ -30,33 +39,6 @@ describeInBrowser('the console of a merchant', () => {
     await closeAll()
     await world.stop()
   }, 30_000)
-
-  const open = (path = '') => browser.openPage(`${world.facilitator.url}/console/#/${path}`)
-  let accounts = 0
-  const newEmail = () => `console-${++accounts}@example.com`
-
-  /** A page of a new account, signed in. */
-  async function signUp(email = newEmail()): Promise<Page> {
-    const page = await open('sign-up')
-    await page.getByLabel('Email').fill(email)
-    await page.getByLabel('New password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Create the account' }).click()
-    await page.getByRole('heading', { name: 'Your first payment' }).waitFor()
-    return page
-  }
-
-  const goTo = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click()
-
-  async function createKey(page: Page, name: string): Promise<ClientKey> {
-    await goTo(page, 'Client keys')
-    await page.getByRole('link', { name: 'Create a key' }).first().click()
-    await page.getByLabel('Name').fill(name)
-    await page.getByRole('button', { name: 'Create the key' }).click()
-    const secrets = page.getByRole('status').locator('code')
-    await secrets.first().waitFor()
-    const [clientId = '', token = ''] = await secrets.allTextContents()
-    return { clientId, token }
-  }
 
   async function settle({ clientId, token }: ClientKey, amount: bigint): Promise<{ transaction: string }> {
     const request = await settleRequest(walletAt(5), Wallet.createRandom().address, amount)
@@ -69,7 +51,7 @@ describeInBrowser('the console of a merchant', () => {
   }
 
   test('signs up, creates a key that is shown once, and sees the payment that it settles', async () => {
-    const page = await signUp()
+    const page = await pages.signUp()
     const key = await createKey(page, 'Weather shop')
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByRole('table').getByText('Weather shop').waitFor()
@@ -97,17 +79,12 @@ describeInBrowser('the console of a merchant', () => {
 
   test('a session that is ended elsewhere asks for the password, and loses no input', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Client keys')
     await page.getByRole('link', { name: 'Create a key' }).first().click()
     await page.getByLabel('Name').fill('kept')
 
-    const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
-    const body = JSON.stringify({ email, password: PASSWORD })
-    const answer = await fetch(`${world.facilitator.url}/api/v1/login`, { ...login, body })
-    const { data } = (await answer.json()) as { data: { access_token: string } }
-    const authorization = `Bearer ${data.access_token}`
-    await fetch(`${world.facilitator.url}/api/v1/sessions`, { method: 'DELETE', headers: { authorization } })
+    await pages.endSessions(email)
 
     await page.getByRole('button', { name: 'Create the key' }).click()
     const dialog = page.getByRole('dialog')
@@ -120,7 +97,7 @@ describeInBrowser('the console of a merchant', () => {
 
   test('changes the password, signs out, and in again', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Account')
     await page.getByRole('cell', { name: 'this one' }).waitFor()
     await page.getByLabel('Current password').fill('a guess')
@@ -147,7 +124,7 @@ describeInBrowser('the console of a merchant', () => {
 
   test('sends a test to a webhook, and the same delivery again', async () => {
     const receiver = await startWebhookReceiver()
-    const page = await signUp()
+    const page = await pages.signUp()
     await goTo(page, 'Webhooks')
     await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
     await page.getByLabel('URL').fill(receiver.url)
@@ -164,7 +141,7 @@ describeInBrowser('the console of a merchant', () => {
   })
 
   test('registers a resource, and finds it listed', async () => {
-    const page = await signUp()
+    const page = await pages.signUp()
     await goTo(page, 'Resources')
     await page.getByRole('link', { name: 'Register a resource' }).first().click()
     await page.getByLabel('Resource').fill('https://shop.example/maps')
@@ -184,7 +161,7 @@ describeInBrowser('the console of a merchant', () => {
 
   test('deletes the account, which cannot sign in again', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Account')
     await page.getByRole('button', { name: 'Delete the account…' }).click()
     await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
@@ -211,13 +188,13 @@ describeInBrowser('the console of a merchant', () => {
         await page.setViewportSize(LARGE)
       }
       for (const name of ['', 'sign-up', 'reset']) {
-        const outside = await open(name)
+        const outside = await pages.open(name)
         await outside.emulateMedia({ colorScheme: scheme })
         await outside.getByRole('textbox').first().waitFor()
         await check(outside, `/${name}`)
         await outside.close()
       }
-      const page = await signUp()
+      const page = await pages.signUp()
       await page.emulateMedia({ colorScheme: scheme })
       const key = await createKey(page, 'Shop')
       await check(page, 'secret')

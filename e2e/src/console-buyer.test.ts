@@ -31,10 +31,11 @@ describeInBrowser('the console of a buyer', () => {
     })
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
     await closeAll()
+    expect(errors).toEqual([])
   }, 30_000)
   beforeEach(async () => {
     isRefusing = false

@@ -1,7 +1,7 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { type Page } from 'playwright-core'
 import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
-import { goTo, MERCHANT_PASSWORD } from './testing/merchant-pages'
+import { goTo, PASSWORD } from './testing/merchant-pages'
 import { startWorld, type World } from './testing/world'
 
 describeInBrowser('invitations and password resets in the console of an operator', () => {
@@ -17,9 +17,10 @@ describeInBrowser('invitations and password resets in the console of an operator
     browser = await openConsole()
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
+    expect(errors).toEqual([])
   }, 30_000)
 
   const open = (path: string) => browser.openPage(`${replica.url}/console/#/${path}`)
@@ -49,7 +50,7 @@ describeInBrowser('invitations and password resets in the console of an operator
     const page = await open('sign-up')
     await page.getByLabel('Invitation').fill(code)
     await page.getByLabel('Email').fill(email)
-    await page.getByLabel('New password').fill(MERCHANT_PASSWORD)
+    await page.getByLabel('New password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Create the account' }).click()
     return page
   }

@@ -1,7 +1,7 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { openConsole, type OpenConsole } from './testing/console-page'
 import { insertSettlements, readToEnd } from './testing/long-list'
-import { createClientKey, goTo, signUpMerchant } from './testing/merchant-pages'
+import { createKey, goTo, merchantPages } from './testing/merchant-pages'
 import { startWorld, type World } from './testing/world'
 
 const ROWS = 3_000
@@ -16,14 +16,15 @@ describeInBrowser('a long list of the console', () => {
     browser = await openConsole()
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
+    expect(errors).toEqual([])
   }, 30_000)
 
   test('is read while it is scrolled, and has only the rows in sight in the document', async () => {
-    const page = await signUpMerchant(browser, `${world.facilitator.url}/console/`, 'rows@shop.example')
-    const { clientId } = await createClientKey(page, 'Shop')
+    const page = await merchantPages(browser, world.facilitator.url).signUp('rows@shop.example')
+    const { clientId } = await createKey(page, 'Shop')
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await insertSettlements(world, clientId, ROWS)
     await goTo(page, 'Settlements')

@@ -4,7 +4,14 @@ import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { type ClientKey } from './testing/client-keys'
 import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
-import { createClientKey, goTo, MERCHANT_PASSWORD, signUpMerchant } from './testing/merchant-pages'
+import {
+  createKey,
+  goTo,
+  merchantPages,
+  type MerchantPages,
+  newEmail,
+  PASSWORD,
+} from './testing/merchant-pages'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
@@ -13,22 +20,19 @@ const OTHER_PASSWORD = 'another horse and its staple'
 describeInBrowser('the console of a merchant', () => {
   let world: World
   let browser: OpenConsole
+  let pages: MerchantPages
   beforeAll(async () => {
     world = await startWorld()
     browser = await openConsole()
+    pages = merchantPages(browser, world.facilitator.url)
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await closeAll()
     await world.stop()
+    expect(errors).toEqual([])
   }, 30_000)
-
-  const open = (path = '') => browser.openPage(`${world.facilitator.url}/console/#/${path}`)
-  let accounts = 0
-  const newEmail = () => `console-${++accounts}@example.com`
-
-  const signUp = (email = newEmail()) => signUpMerchant(browser, `${world.facilitator.url}/console/`, email)
 
   async function settle({ clientId, token }: ClientKey, amount: bigint): Promise<{ transaction: string }> {
     const request = await settleRequest(walletAt(5), Wallet.createRandom().address, amount)
@@ -41,8 +45,8 @@ describeInBrowser('the console of a merchant', () => {
   }
 
   test('signs up, creates a key that is shown once, and sees the payment that it settles', async () => {
-    const page = await signUp()
-    const key = await createClientKey(page, 'Weather shop')
+    const page = await pages.signUp()
+    const key = await createKey(page, 'Weather shop')
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await page.getByRole('table').getByText('Weather shop').waitFor()
     expect(await page.getByText(key.token).count()).toBe(0)
@@ -69,22 +73,17 @@ describeInBrowser('the console of a merchant', () => {
 
   test('a session that is ended elsewhere asks for the password, and loses no input', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Client keys')
     await page.getByRole('link', { name: 'Create a key' }).first().click()
     await page.getByLabel('Name').fill('kept')
 
-    const login = { method: 'POST', headers: { 'content-type': 'application/json' } }
-    const body = JSON.stringify({ email, password: MERCHANT_PASSWORD })
-    const answer = await fetch(`${world.facilitator.url}/api/v1/login`, { ...login, body })
-    const { data } = (await answer.json()) as { data: { access_token: string } }
-    const authorization = `Bearer ${data.access_token}`
-    await fetch(`${world.facilitator.url}/api/v1/sessions`, { method: 'DELETE', headers: { authorization } })
+    await pages.endSessions(email)
 
     await page.getByRole('button', { name: 'Create the key' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Your session has ended').waitFor()
-    await dialog.getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
+    await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The key “kept” is created').waitFor()
     await page.close()
@@ -92,14 +91,14 @@ describeInBrowser('the console of a merchant', () => {
 
   test('changes the password, signs out, and in again', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Account')
     await page.getByRole('cell', { name: 'this one' }).waitFor()
     await page.getByLabel('Current password').fill('a guess')
     await page.getByLabel('New password').fill(OTHER_PASSWORD)
     await page.getByRole('button', { name: 'Change the password' }).click()
     await page.getByRole('alert').getByText('The current password is wrong').waitFor()
-    await page.getByLabel('Current password').fill(MERCHANT_PASSWORD)
+    await page.getByLabel('Current password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Change the password' }).click()
     await page.getByText('The password is changed').waitFor()
 
@@ -119,7 +118,7 @@ describeInBrowser('the console of a merchant', () => {
 
   test('sends a test to a webhook, and the same delivery again', async () => {
     const receiver = await startWebhookReceiver()
-    const page = await signUp()
+    const page = await pages.signUp()
     await goTo(page, 'Webhooks')
     await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
     await page.getByLabel('URL').fill(receiver.url)
@@ -136,7 +135,7 @@ describeInBrowser('the console of a merchant', () => {
   })
 
   test('registers a resource, and finds it listed', async () => {
-    const page = await signUp()
+    const page = await pages.signUp()
     await goTo(page, 'Resources')
     await page.getByRole('link', { name: 'Register a resource' }).first().click()
     await page.getByLabel('Resource').fill('https://shop.example/maps')
@@ -156,14 +155,14 @@ describeInBrowser('the console of a merchant', () => {
 
   test('deletes the account, which cannot sign in again', async () => {
     const email = newEmail()
-    const page = await signUp(email)
+    const page = await pages.signUp(email)
     await goTo(page, 'Account')
     await page.getByRole('button', { name: 'Delete the account…' }).click()
-    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
+    await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByLabel('Email').fill(email)
-    await page.getByLabel('Password', { exact: true }).fill(MERCHANT_PASSWORD)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Wrong email or password').waitFor()
     await page.close()
@@ -175,15 +174,15 @@ describeInBrowser('the console of a merchant', () => {
       const found: Record<string, unknown> = {}
       const check = async (page: Page, name: string) => Object.assign(found, await layoutProblems(page, name))
       for (const name of ['', 'sign-up', 'reset']) {
-        const outside = await open(name)
+        const outside = await pages.open(name)
         await outside.emulateMedia({ colorScheme: scheme })
         await outside.getByRole('textbox').first().waitFor()
         await check(outside, `/${name}`)
         await outside.close()
       }
-      const page = await signUp()
+      const page = await pages.signUp()
       await page.emulateMedia({ colorScheme: scheme })
-      const key = await createClientKey(page, 'Shop')
+      const key = await createKey(page, 'Shop')
       await check(page, 'secret')
       await settle(key, 10_000n)
       await page.getByRole('button', { name: 'I have stored it' }).click()

@@ -17,9 +17,10 @@ describeInBrowser('the console of an operator', () => {
     browser = await openConsole()
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
+    expect(errors).toEqual([])
   }, 30_000)
 
   async function signIn(token = world.secrets.adminToken): Promise<Page> {

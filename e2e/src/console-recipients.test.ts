@@ -3,7 +3,7 @@ import { type HDNodeWallet, Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
 import { type CosmosWallet, newCosmosWallet } from './testing/cosmos-wallet'
-import { goTo, signUpMerchant } from './testing/merchant-pages'
+import { goTo, merchantPages } from './testing/merchant-pages'
 import { settleRequest } from './testing/paying'
 import { answerAsWallet } from './testing/wallet-page'
 import { startWorld, walletAt, type World } from './testing/world'
@@ -35,9 +35,10 @@ describeInBrowser('recipients and snippets in the console of a merchant', () => 
     await browser.context.addInitScript(KEPLR)
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
+    expect(errors).toEqual([])
   }, 30_000)
   beforeEach(async () => {
     wallet = Wallet.createRandom()
@@ -46,7 +47,7 @@ describeInBrowser('recipients and snippets in the console of a merchant', () => 
 
   let accounts = 0
   const signUp = () =>
-    signUpMerchant(browser, `${world.facilitator.url}/console/`, `recipients-${++accounts}@example.com`)
+    merchantPages(browser, world.facilitator.url).signUp(`recipients-${++accounts}@example.com`)
 
   async function openReservation(network: string): Promise<Page> {
     const page = await signUp()

@@ -1,7 +1,7 @@
 import { type CDPSession, type Page } from 'playwright-core'
 import { LARGE, openConsole } from './testing/console-page'
 import { insertSettlements, readToEnd } from './testing/long-list'
-import { createClientKey, goTo, signUpMerchant } from './testing/merchant-pages'
+import { createKey, goTo, merchantPages } from './testing/merchant-pages'
 import { startWorld } from './testing/world'
 
 /** `node e2e/dist/console-rows.js [ROWS]`: how the list of settlements behaves with 100,000 rows, all of them read in a browser. */
@@ -60,9 +60,9 @@ async function main() {
   const world = await startWorld()
   const browser = await openConsole()
   try {
-    const page = await signUpMerchant(browser, `${world.facilitator.url}/console/`, 'rows@shop.example')
+    const page = await merchantPages(browser, world.facilitator.url).signUp('rows@shop.example')
     await page.setViewportSize(LARGE)
-    const { clientId } = await createClientKey(page, 'Shop')
+    const { clientId } = await createKey(page, 'Shop')
     await page.getByRole('button', { name: 'I have stored it' }).click()
     await insertSettlements(world, clientId, count)
     const devtools = await browser.context.newCDPSession(page)

@@ -2,6 +2,7 @@ import { developmentCosmosPayTo } from '@tollgate/cosmos-devchain'
 import { developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { follow, processesOf } from './testing/program'
@@ -9,6 +10,8 @@ import { follow, processesOf } from './testing/program'
 const START = require.resolve('@tollgate/devnet/dist/start.js')
 
 type DevnetFile = {
+  gateway: { url: string }
+  facilitator: { url: string; adminToken: string }
   processes: Record<string, number>
   networks: { rpcUrl: string; wallets: { address: string; privateKey: string }[] }[]
 }
@@ -31,6 +34,13 @@ function start(options: { folder: string; once?: boolean }) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify(options)})`
   return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
+
+/** If another program has the port, it is in use just as well. */
+const occupy = (server: Server, port: number) =>
+  new Promise<void>((resolve) => {
+    server.once('error', () => resolve())
+    server.listen(port, '127.0.0.1', () => resolve())
+  })
 
 const isAlive = (pid: number) => {
   try {
@@ -61,12 +71,26 @@ describe('npm start', () => {
     let run: ReturnType<typeof start>
     let upFolder: string
     let file: DevnetFile
+    const occupied = [8080, 8081].map((port) => ({ port, server: createServer() }))
     beforeAll(async () => {
+      for (const { port, server } of occupied) await occupy(server, port)
       upFolder = newFolder()
       run = start({ folder: upFolder })
       await run.said('Everything is up')
       file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
     }, 120_000)
+    afterAll(() => {
+      for (const { server } of occupied) server.close()
+    })
+
+    test('says which ports are in use, what it has chosen, and the token of the operator’s pages', async () => {
+      const { gateway, facilitator } = file
+      await run.said(
+        `${facilitator.url}/console/#/operator (operators; admin token: ${facilitator.adminToken})`,
+      )
+      await run.said(`Port 8080 is in use by another program, so the gateway is at ${gateway.url}.`)
+      await run.said(`Port 8081 is in use by another program, so the facilitator is at ${facilitator.url}.`)
+    })
 
     test('has stored the payment details of each network, and ten funded wallets', () => {
       const { networks } = file

@@ -1,3 +1,5 @@
+import { isolated } from './ui/isolated'
+
 /** All English of the pages, by view. A text with a number or a name in it is a function. */
 
 export const shared = {
@@ -25,6 +27,7 @@ export const shared = {
   crashed: {
     title: 'This page has failed',
     text: 'Reload it. Payments and settings are kept by the service and by your wallet, not by this page.',
+    error: 'The error',
     reload: 'Reload',
   },
   failed: {
@@ -33,13 +36,17 @@ export const shared = {
     timeout: 'The service did not answer in time. Your input is kept; try again.',
     malformed:
       'The service gave an answer that this page does not understand. Reload the page: it may be of an older version.',
+    unavailable: (status: number) =>
+      `The service is not available now (${status}). Your input is kept; try again in a moment.`,
     requestId: (id: string) => `Request ${id}`,
   },
   notFound: { title: 'No such page', text: 'This address leads nowhere.', home: 'Go to the first page' },
+  smallestUnits: (amount: string) => `${amount} of the smallest unit of the network’s currency`,
   textOf: (label: string) => `${label}, as text`,
   secret: {
     once: 'Copy it now: it is not shown again.',
     done: 'I have stored it',
+    leave: 'Leave this page? What it shows cannot be shown again.',
   },
 } as const
 
@@ -195,7 +202,6 @@ export const merchant = {
     allOfPayer: 'all of this payer',
     noFee: 'none',
     paidForYou: 'paid by the facilitator',
-    smallestUnits: (amount: string) => `${amount} of the smallest unit of the network’s currency`,
     later: (seconds: string) => `(+${seconds} s)`,
     confirmations: (count: string, required: number | null) =>
       required === null ? `${count} confirmations` : `${count} confirmations, ${required} required`,
@@ -290,7 +296,12 @@ export const merchant = {
     toList: 'All client keys',
     toSnippets: 'Next: paste a snippet into your server',
     toSettlements: 'Settlements of this key',
-    created: (title: string) => `The key “${title}” is created`,
+    created: (title: string) => `The key “${isolated(title)}” is created`,
+    lost: {
+      title: (name: string) => `A key named “${isolated(name)}” was created`,
+      text: 'The answer with its token was lost on the way. Revoke that key, then create another one.',
+      unknown: 'It may have been created: look at the list of client keys before you try again.',
+    },
     none: { title: 'No client keys yet', text: 'Your server needs one to verify and settle payments.' },
     columns: {
       title: 'Name',
@@ -306,7 +317,7 @@ export const merchant = {
     expired: 'expired',
     revoke: 'Revoke',
     revokeText: (title: string) =>
-      `From the next request on, servers with the key “${title}” can take no payments. This cannot be undone. Wait for pending payments first: another key cannot finish them.`,
+      `From the next request on, servers with the key “${isolated(title)}” can take no payments. This cannot be undone. Wait for pending payments first: another key cannot finish them.`,
     limits: {
       recipients: (count: number) => (count === 1 ? '1 recipient' : `${count} recipients`),
       perMinute: (count: string) => `${count} payments/min`,
@@ -392,9 +403,11 @@ export const merchant = {
     text: 'A server with one paid route, ready to paste. Its code is tested against this version of the facilitator.',
     values: 'Your values',
     asset: 'Asset',
-    assetOn: (symbol: string, network: string) => `${symbol} on ${network}`,
+    assetOn: (symbol: string, network: string) => `${isolated(symbol)} on ${network}`,
     price: (symbol: string) => `Price in ${symbol}`,
-    priceWrong: (decimals: number) => `An amount above 0 with at most ${decimals} decimals.`,
+    priceRead: (amount: string) => `Buyers pay ${amount}`,
+    priceWrong: (decimals: number) =>
+      `An amount above 0 with at most ${decimals} decimals, and nothing between thousands.`,
     priceTooLow: (least: string) => `At least ${least}.`,
     payTo: 'Recipient',
     payToWrong: 'An address: 0x and 40 hex digits.',
@@ -407,6 +420,8 @@ export const merchant = {
     frameworks: { express: 'Express', hono: 'Hono', next: 'Next.js', fastapi: 'FastAPI' },
     steps: {
       install: '1. Install',
+      noCommonJs:
+        'The package.json of the project must not have the line "type": "commonjs", which npm init writes: delete it.',
       paste: (file: string) => `2. Paste into ${file}`,
       run: '3. Run it with your client key',
       runText: 'The token stays on your server, never in a browser or a repository.',
@@ -446,7 +461,7 @@ export const merchant = {
       asset: 'Asset',
       assetMissing: 'Choose an asset.',
       price: 'Price',
-      priceWrong: 'An amount of the asset above 0.',
+      priceWrong: 'An amount of the asset above 0, with nothing between thousands.',
       payTo: 'Recipient',
       payToMissing: 'The address that is paid.',
       description: 'Description',
@@ -474,7 +489,7 @@ export const merchant = {
   },
   account: {
     menu: 'Account',
-    menuOf: (email: string) => `Account of ${email}`,
+    menuOf: (email: string) => `Account of ${isolated(email)}`,
     signOut: 'Sign out',
     who: 'You',
     number: 'User number',
@@ -544,7 +559,7 @@ export const buyer = {
     plan: (id: number) => `Plan ${id}`,
   },
   usage: {
-    title: (days: number) => `Last ${days} days`,
+    title: (days: number) => `Last ${days} days, in UTC`,
     measure: 'Show',
     measures: { credits: 'Credits', calls: 'Calls' },
     split: 'Split by',
@@ -559,13 +574,13 @@ export const buyer = {
     text: 'Credits do not expire, and stay with your wallet.',
     none: 'No plan is offered at the moment',
     buy: (credits: number) => `Buy ${credits} credits`,
-    buyPlan: (credits: number, name: string) => `Buy ${credits} credits of ${name}`,
+    buyPlan: (credits: number, name: string) => `Buy ${credits} credits of ${isolated(name)}`,
     credits: (count: string) => `${count} credits`,
     perCall: (price: string, symbol: string) => `${price} ${symbol} a credit`,
     otherWallet: { evm: 'Paid with an EVM wallet', cosmos: 'Paid with a Cosmos wallet' },
   },
   purchase: {
-    title: (plan: string) => `Buying: ${plan}`,
+    title: (plan: string) => `Buying: ${isolated(plan)}`,
     transaction: 'Transaction',
     states: { done: 'done', active: 'under way', waiting: 'not yet', failed: 'failed' },
     steps: {
@@ -667,7 +682,7 @@ export const buyer = {
     new: 'New key',
     list: 'Your keys',
     none: 'No keys yet',
-    created: (label: string) => `The key ${label} is created`,
+    created: (label: string) => `The key ${isolated(label)} is created`,
     url: 'URL',
     key: 'Key',
     label: 'Label',
@@ -692,9 +707,9 @@ export const buyer = {
     perDay: (most: string) => `${most} a day`,
     actions: 'Actions',
     delete: 'Delete',
-    deleteKey: (label: string) => `Delete the key ${label}`,
+    deleteKey: (label: string) => `Delete the key ${isolated(label)}`,
     deleteText: (label: string) =>
-      `Clients that use the key ${label} stop working at once. This cannot be undone.`,
+      `Clients that use the key ${isolated(label)} stop working at once. This cannot be undone.`,
   },
   webhooks: {
     title: 'Webhooks',
@@ -736,6 +751,8 @@ export const operator = {
     text: 'The pages of who runs this facilitator.',
     token: 'Admin token',
     needed: 'Enter the admin token of the service',
+    wrong: 'The facilitator does not accept this token. Its ADMIN_TOKEN has the right one.',
+    ended: 'The facilitator no longer accepts the token of this tab. Enter the new one.',
     action: 'Sign in',
   },
   overview: {
@@ -793,6 +810,8 @@ export const operator = {
   },
   settlement: {
     title: (id: string) => `Settlement ${id}`,
+    absent: 'There is no such settlement',
+    toList: 'All settlements',
     next: 'What comes next',
     retry: 'Retry now',
     retryRequested: 'A retry is requested.',
@@ -816,11 +835,12 @@ export const operator = {
     payTo: 'Paid to',
     nonce: 'Payment nonce',
     client: 'Client key',
-    deleted: ', deleted',
+    clientOf: (title: string, id: string, isDeleted: boolean) =>
+      `${isolated(title)} (${id})${isDeleted ? ', deleted' : ''}`,
     attempts: 'Failed broadcasts',
     problem: 'Problem',
     reason: 'Reason',
-    fee: 'Fee, smallest native unit',
+    fee: 'Fee',
     created: 'Claimed',
     updated: 'Last change',
     settled: 'Settled',
@@ -874,7 +894,7 @@ export const operator = {
     spent: 'Spent',
     limit: 'Limit',
     newUsers: 'All new users',
-    keyOf: (title: string) => `Key “${title}”`,
+    keyOf: (title: string) => `Key “${isolated(title)}”`,
   },
   assets: {
     title: 'Assets',
@@ -890,9 +910,9 @@ export const operator = {
     suspended: 'suspended',
     activate: 'Activate',
     deactivate: 'Deactivate',
-    activateText: (symbol: string) => `Payments in ${symbol} are accepted again.`,
+    activateText: (symbol: string) => `Payments in ${isolated(symbol)} are accepted again.`,
     deactivateText: (symbol: string) =>
-      `New payments in ${symbol} are refused. Those that are claimed already are completed.`,
+      `New payments in ${isolated(symbol)} are refused. Those that are claimed already are completed.`,
   },
   users: {
     title: 'Users',
@@ -910,14 +930,15 @@ export const operator = {
     actions: 'Actions',
     disable: 'Disable',
     enable: 'Enable',
-    disableUser: (email: string) => `Disable ${email}`,
-    enableUser: (email: string) => `Enable ${email}`,
-    disableText: (email: string) => `Logins, tokens and client keys of ${email} are rejected at once.`,
-    enableText: (email: string) => `${email} can log in again, and its client keys work again.`,
+    disableUser: (email: string) => `Disable ${isolated(email)}`,
+    enableUser: (email: string) => `Enable ${isolated(email)}`,
+    disableText: (email: string) =>
+      `Logins, tokens and client keys of ${isolated(email)} are rejected at once.`,
+    enableText: (email: string) => `${isolated(email)} can log in again, and its client keys work again.`,
     resetPassword: 'Reset password',
     resetText: (email: string) =>
-      `Issues a token with which ${email} sets a new password within an hour. An earlier token stops working.`,
-    resetFor: (email: string) => `Reset password of ${email}`,
+      `Issues a token with which ${isolated(email)} sets a new password within an hour. An earlier token stops working.`,
+    resetFor: (email: string) => `Reset password of ${isolated(email)}`,
     token: 'Token',
   },
   invitations: {
@@ -1062,8 +1083,9 @@ export const webhooks = {
     delivered: 'delivered ones',
     ended: 'failed and delivered',
     action: 'Send again',
-    done: (count: string) =>
-      count === '1' ? '1 delivery is sent again' : `${count} deliveries are sent again`,
+    done: (count: number, shown: string) =>
+      count === 1 ? '1 delivery is sent again' : `${shown} deliveries are sent again`,
+    doneNone: 'There is no such delivery in this time: nothing is sent again',
     until: (time: string) => `The last of them is of ${time}. If that is 10,000, send the rest from then on.`,
   },
 } as const

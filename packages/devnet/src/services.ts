@@ -80,6 +80,8 @@ export async function startService(options: ServiceOptions) {
   await waitUntilHealthy(url)
   return {
     url,
+    /** The preferred port, if another program has it. */
+    occupiedPort: options.preferredPort === port ? undefined : options.preferredPort,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     pid: () => running.pid,
     async stop() {

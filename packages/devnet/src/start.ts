@@ -74,9 +74,11 @@ async function runDemos({ gateway, infrastructure, serviceName, plan, cosmosPlan
   await runDemo({ ...context, planId: cosmosPlan.id }, await createCosmosWallet(cosmos.rpcUrl, price))
 }
 
-function printAddresses(state: State, { gateway, facilitator, infrastructure }: Apps) {
+function printAddresses(state: State, { gateway, facilitator, infrastructure, secrets }: Apps) {
   terminal.title('Everything is up; Ctrl-C stops it')
-  terminal.fact('console', `${gateway.url}/console/ (with a development wallet), ${facilitator.url}/console/`)
+  terminal.fact('console', `${gateway.url}/console/ (buyers, with a development wallet)`)
+  terminal.fact('', `${facilitator.url}/console/ (merchants)`)
+  terminal.fact('', `${facilitator.url}/console/#/operator (operators; admin token: ${secrets.adminToken})`)
   terminal.fact('gateway', gateway.url)
   terminal.fact('facilitator', `${facilitator.url}/api/v1`)
   terminal.fact('EVM chain', infrastructure.rpcUrl)
@@ -86,4 +88,9 @@ function printAddresses(state: State, { gateway, facilitator, infrastructure }: 
     'too high for a day of tests to reach; .env.example of each app has those for production',
   )
   terminal.fact('details', `${state.at('devnet.json')} (addresses, test wallets), ${state.at('logs')}`)
+  for (const [name, { occupiedPort, url }] of Object.entries({ gateway, facilitator }))
+    if (occupiedPort !== undefined)
+      terminal.warn(
+        `Port ${occupiedPort} is in use by another program, so the ${name} is at ${url}. Use this address in the commands of the documents.`,
+      )
 }

@@ -1,6 +1,8 @@
 /** What a service refused, or why it could not be asked: then `status` is 0. */
 export class ApiError extends Error {
   override name = 'ApiError'
+  /** What the service asks to wait. */
+  readonly retryAfterMs: number | undefined
 
   constructor(
     readonly status: number,
@@ -8,9 +10,10 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly requestId?: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { retryAfterMs?: number | undefined },
   ) {
     super(message, options)
+    this.retryAfterMs = options?.retryAfterMs
   }
 }
 
@@ -19,6 +22,10 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 /** Whether the same request may succeed soon. */
 export const isPassing = (error: unknown): boolean =>
   isApiError(error) && (error.status === 0 || error.status === 429 || error.status >= 500)
+
+/** Whether the service may have done what it was asked, although no answer of it came. */
+export const isOutcomeUnknown = (error: unknown): error is ApiError =>
+  isApiError(error) && (error.status === 0 || error.status >= 500)
 
 /** In words. Wallets throw objects that are no errors. */
 export function messageOf(error: unknown): string {

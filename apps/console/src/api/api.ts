@@ -1,5 +1,6 @@
 import { shared } from '../texts'
 import { ApiError } from './api-error'
+import { retryAfterOf } from './retry'
 
 const TIMEOUT_MS = 20_000
 
@@ -62,7 +63,9 @@ async function refusalOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '')
   const { code, message } = parseRefusal(text)
   const requestId = response.headers.get('x-request-id') ?? undefined
-  return new ApiError(response.status, code, message || `${response.status}`, requestId)
+  return new ApiError(response.status, code, message || statusText(response.status), requestId, {
+    retryAfterMs: retryAfterOf(response.headers.get('retry-after'), Date.now()),
+  })
 }
 
 function parseRefusal(text: string): { code: string; message: string } {
@@ -70,9 +73,12 @@ function parseRefusal(text: string): { code: string; message: string } {
     const { code = '', message = '' } = JSON.parse(text) as { code?: string; message?: string }
     return { code, message }
   } catch {
-    return { code: 'MALFORMED', message: shared.failed.malformed }
+    return { code: 'MALFORMED', message: '' }
   }
 }
+
+const statusText = (status: number) =>
+  status >= 500 ? shared.failed.unavailable(status) : shared.failed.malformed
 
 /** `path` with those of `query` that have a value. */
 export function withQuery(path: string, query: Record<string, string | number | undefined>): string {

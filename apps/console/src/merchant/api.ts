@@ -1,5 +1,5 @@
 import { requestJson, sendRequest, type Method, type RequestOptions } from '../api/api'
-import { createSession } from './session'
+import { createSession, subjectOf } from './session'
 import { browserTokenStore } from './token-store'
 
 const API = '/api/v1'
@@ -9,15 +9,19 @@ type Credentials = { email: string; password: string }
 
 const store = browserTokenStore()
 
-export const session = createSession(store, async (refreshToken) => {
+async function refresh(refreshToken: string): Promise<string> {
   const body = { refresh_token: refreshToken }
   const { data } = await requestJson<Data<{ access_token: string }>>('POST', `${API}/token/refresh`, { body })
   return data.access_token
-})
+}
 
-// Another tab has signed out.
+export const session = createSession(store, refresh, subjectOf)
+
+// Another tab has signed out, or begun a session.
 window.addEventListener('storage', ({ key, newValue }) => {
-  if (store.isKey(key) && newValue === null && store.isKept()) session.end()
+  if (!store.isKey(key) || !store.isKept()) return
+  if (newValue === null) session.end()
+  else void session.adopt()
 })
 
 /** A request without a session. */

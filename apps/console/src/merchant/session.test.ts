@@ -1,5 +1,5 @@
 import { ApiError } from '../api/api-error'
-import { createSession } from './session'
+import { createSession, subjectOf } from './session'
 import { createTokenStore } from './token-store'
 
 const refused = () => new ApiError(401, 'UNAUTHORIZED', 'The token is not valid')
@@ -15,6 +15,8 @@ function storage() {
   }
 }
 
+const userOf = (accessToken: string) => (accessToken.startsWith('access of other') ? 'other' : 'own')
+
 /** A service that accepts the access tokens in `valid`, and refreshes with those of `renewals` one after the other. */
 function world({ isStored = true } = {}) {
   const places = { tab: storage(), lasting: storage() }
@@ -24,12 +26,16 @@ function world({ isStored = true } = {}) {
   const sent: string[] = []
   let refreshes = 0
   let refusal: Error | undefined
-  const session = createSession(store, () => {
-    refreshes += 1
-    if (refusal) return Promise.reject(refusal)
-    valid.add(`access-${refreshes}`)
-    return Promise.resolve(`access-${refreshes}`)
-  })
+  const session = createSession(
+    store,
+    () => {
+      refreshes += 1
+      if (refusal) return Promise.reject(refusal)
+      valid.add(`access-${refreshes}`)
+      return Promise.resolve(`access-${refreshes}`)
+    },
+    userOf,
+  )
   return {
     ...places,
     session,
@@ -135,7 +141,7 @@ test('a refresh that ends after the sign-out brings no token back', async () => 
   const store = createTokenStore(places.tab, places.lasting)
   store.write('refresh', false)
   let answer: (token: string) => void = () => undefined
-  const session = createSession(store, () => new Promise((resolve) => (answer = resolve)))
+  const session = createSession(store, () => new Promise((resolve) => (answer = resolve)), userOf)
   const request = session.request((token) => Promise.resolve(token))
   session.end()
   answer('late')
@@ -148,4 +154,82 @@ test('the refresh token outlives the tab only if the reader wants that', () => {
   expect([[...lasting.values.values()], tab.values.size]).toEqual([['kept'], 0])
   session.start({ accessToken: 'a', refreshToken: 'not kept' }, false)
   expect([lasting.values.size, [...tab.values.values()]]).toEqual([0, ['not kept']])
+})
+
+describe('two tabs of a kept session', () => {
+  /** Two tabs with one storage that outlives them. What `lasting` removes is a sign-out to the other tab. */
+  function tabs() {
+    const lasting = storage()
+    const removed: string[] = []
+    const watched = {
+      ...lasting,
+      removeItem(key: string) {
+        if (lasting.values.has(key)) removed.push(key)
+        lasting.removeItem(key)
+      },
+    }
+    const valid = new Map([['first', 'access-1']])
+    const refresh = (token: string) =>
+      valid.has(token) ? Promise.resolve(valid.get(token) ?? '') : Promise.reject(refused())
+    const openTab = () => createSession(createTokenStore(storage(), watched), refresh, userOf)
+    const one = openTab()
+    one.start({ accessToken: 'access-1', refreshToken: 'first' }, true)
+    const other = openTab()
+    const ask = () =>
+      other.request((token) =>
+        [...valid.values()].includes(token) ? Promise.resolve('answer') : Promise.reject(refused()),
+      )
+    return { one, other, ask, valid, removed }
+  }
+
+  test.each(['access-2', 'access of other'])(
+    'signing in again as %s signs the other tab not out',
+    (access) => {
+      const { one, removed } = tabs()
+      one.start({ accessToken: access, refreshToken: 'second' }, true)
+      expect(removed).toEqual([])
+    },
+  )
+
+  test('a locked tab goes on with the session that the other tab begins', async () => {
+    const { one, other, ask, valid } = tabs()
+    await ask()
+    valid.clear()
+    const waiting = locked(other)
+    const request = ask()
+    await waiting
+    valid.set('second', 'access-2')
+    one.start({ accessToken: 'access-2', refreshToken: 'second' }, true)
+    await other.adopt()
+    await expect(request).resolves.toBe('answer')
+    expect(other.state()).toBe('signed-in')
+  })
+
+  test('a tab that finds its session ended goes on with the one that the other tab has begun', async () => {
+    const { one, ask, valid } = tabs()
+    await ask()
+    valid.clear()
+    valid.set('second', 'access-2')
+    one.start({ accessToken: 'access-2', refreshToken: 'second' }, true)
+    await expect(ask()).resolves.toBe('answer')
+  })
+
+  test('a locked tab does not go on as another user', async () => {
+    const { one, other, ask, valid } = tabs()
+    await ask()
+    valid.clear()
+    const waiting = locked(other)
+    const request = ask()
+    await waiting
+    valid.set('second', 'access of other')
+    one.start({ accessToken: 'access of other', refreshToken: 'second' }, true)
+    await other.adopt()
+    expect(other.state()).toBe('locked')
+    other.end()
+    await expect(request).rejects.toMatchObject({ code: 'SIGNED_OUT' })
+  })
+})
+
+test('the user of an access token is the subject of its claims', () => {
+  expect(subjectOf('e30.eyJzdWIiOiI3In0.signature')).toBe('7')
 })

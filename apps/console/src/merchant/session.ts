@@ -14,10 +14,13 @@ export function createSession(
   store: TokenStore,
   /** @throws ApiError with status 401 if the service does not accept the token */
   refresh: (refreshToken: string) => Promise<string>,
+  /** Whose access token it is. */
+  userOf: (accessToken: string) => unknown,
 ) {
   let state: SessionState = store.read() === undefined ? 'signed-out' : 'signed-in'
   let accessToken: string | undefined
   let hadAccess = false
+  let user: unknown
   let renewal: Promise<string> | undefined
   let waiting: { resolve: (accessToken: string) => void; reject: (error: Error) => void } | undefined
   const listeners = new Set<() => void>()
@@ -29,6 +32,7 @@ export function createSession(
 
   function grant(token: string): string {
     hadAccess = true
+    user = userOf(token)
     accessToken = token
     return token
   }
@@ -53,7 +57,20 @@ export function createSession(
     new Promise<string>((resolve, reject) => {
       waiting = { resolve, reject }
       setState('locked')
+      void adopt()
     })
+
+  const isLocked = () => state === 'locked'
+
+  /** Goes on with the session that the same user began in another tab, if there is one; else the password is still needed. */
+  async function adopt() {
+    const refreshToken = store.readNewer()
+    if (!isLocked() || refreshToken === undefined) return
+    const token = await refresh(refreshToken).catch(() => undefined)
+    // The password may have been entered here meanwhile.
+    if (!isLocked() || token === undefined || userOf(token) !== user) return
+    start({ accessToken: token, refreshToken }, true)
+  }
 
   const renewed = () => (renewal ??= renew().finally(() => (renewal = undefined)))
 
@@ -66,6 +83,15 @@ export function createSession(
     setState('signed-out')
   }
 
+  /** Also continues the requests that wait for the password. `isKept`: beyond the end of the browser tab. */
+  function start(tokens: Tokens, isKept: boolean) {
+    store.write(tokens.refreshToken, isKept)
+    waiting?.resolve(grant(tokens.accessToken))
+    waiting = undefined
+    grant(tokens.accessToken)
+    setState('signed-in')
+  }
+
   return {
     state: () => state,
     subscribe(listener: () => void) {
@@ -73,14 +99,8 @@ export function createSession(
       return () => void listeners.delete(listener)
     },
 
-    /** Also continues the requests that wait for the password. `isKept`: beyond the end of the browser tab. */
-    start(tokens: Tokens, isKept: boolean) {
-      store.write(tokens.refreshToken, isKept)
-      waiting?.resolve(grant(tokens.accessToken))
-      waiting = undefined
-      grant(tokens.accessToken)
-      setState('signed-in')
-    },
+    start,
+    adopt,
 
     /** Forgets the tokens, and rejects the requests that wait for the password. */
     end,
@@ -101,3 +121,9 @@ export function createSession(
 }
 
 const signedOut = () => new ApiError(401, 'SIGNED_OUT', merchant.session.signedOut)
+
+/** The user of an access token, a JWT. */
+export function subjectOf(accessToken: string): unknown {
+  const [, claims = ''] = accessToken.split('.')
+  return (JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))) as { sub?: unknown }).sub
+}

@@ -18,11 +18,18 @@ export function createTokenStore(tab: Place, lasting: Place) {
   return {
     read: () => token,
     isKept: () => isKept,
+    /** Of a session that another tab began since, if this one is kept. */
+    readNewer() {
+      const current = isKept ? lasting.getItem(KEY) : null
+      return current === null || current === token ? undefined : current
+    },
+    /** Overwrites a kept token: other tabs take its removal for a sign-out. */
     write(next: string, keep: boolean) {
-      clear()
       token = next
       isKept = keep
-      ;(keep ? lasting : tab).setItem(KEY, next)
+      const [own, other] = keep ? [lasting, tab] : [tab, lasting]
+      other.removeItem(KEY)
+      own.setItem(KEY, next)
     },
     clear,
     isKey: (key: string | null) => key === KEY,

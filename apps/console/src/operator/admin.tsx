@@ -13,6 +13,8 @@ type Request = <T>(method: Method, path: string, body?: unknown, signal?: AbortS
 
 type Admin = {
   isSignedIn: boolean
+  /** The service has refused a token that it accepted before. */
+  isRefused: boolean
   /** Rejects if the service does not accept the token. */
   signIn(token: string): Promise<void>
   signOut(): void
@@ -27,9 +29,12 @@ const send = async <T,>(token: string, [method, path, body, signal]: Parameters<
   return (await requestJson<{ data: T }>(method, `/admin${path}`, { headers, body, signal })).data
 }
 
+export const isUnauthorized = (error: unknown) => isApiError(error) && error.status === 401
+
 export function AdminProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient()
   const [token, setToken] = useState(() => sessionStorage.getItem(STORED_TOKEN) ?? undefined)
+  const [isRefused, setIsRefused] = useState(false)
 
   const admin = useMemo<Admin>(() => {
     function signOut() {
@@ -39,9 +44,11 @@ export function AdminProvider({ children }: { children: ReactNode }) {
     }
     return {
       isSignedIn: token !== undefined,
+      isRefused,
       async signIn(given) {
         await send(given, ['GET', '/overview'])
         sessionStorage.setItem(STORED_TOKEN, given)
+        setIsRefused(false)
         setToken(given)
       },
       signOut,
@@ -50,12 +57,15 @@ export function AdminProvider({ children }: { children: ReactNode }) {
         try {
           return await send(token, request)
         } catch (error) {
-          if (isApiError(error) && error.status === 401) signOut()
+          if (isUnauthorized(error)) {
+            signOut()
+            setIsRefused(true)
+          }
           throw error
         }
       },
     }
-  }, [token, queries])
+  }, [token, isRefused, queries])
   return <Context value={admin}>{children}</Context>
 }
 

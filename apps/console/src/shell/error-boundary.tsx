@@ -1,7 +1,8 @@
-import { Button, Code, Container, Stack, Text, Title } from '@mantine/core'
+import { Button, Container, Stack, Text, Title } from '@mantine/core'
 import { Component, type ReactNode } from 'react'
 import { messageOf } from '../api/api-error'
 import { shared } from '../texts'
+import { Code } from '../ui/code'
 
 type Props = { children: ReactNode }
 type State = { error: unknown }
@@ -18,11 +19,11 @@ export class ErrorBoundary extends Component<Props, State> {
     const { error } = this.state
     if (error === undefined) return this.props.children
     return (
-      <Container size="sm" py="xl" role="alert">
-        <Stack>
+      <Container size="sm" py="xl" component="main">
+        <Stack role="alert">
           <Title order={1}>{shared.crashed.title}</Title>
           <Text>{shared.crashed.text}</Text>
-          <Code block>{messageOf(error)}</Code>
+          <Code label={shared.crashed.error} text={messageOf(error)} />
           <Button onClick={() => window.location.reload()}>{shared.crashed.reload}</Button>
         </Stack>
       </Container>

@@ -1,6 +1,6 @@
 import { Anchor, AppShell, Burger, Group, NavLink, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { type ComponentType, type ReactNode, useEffect } from 'react'
+import { type ComponentType, type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { shared } from '../texts'
 import { ColorSchemeButton } from './color-scheme-button'
@@ -28,6 +28,11 @@ export function Frame({ title, items, account, children }: FrameProps) {
   const [isOpen, { close, toggle }] = useDisclosure(false)
   const [location] = useLocation()
   useEffect(() => close(), [close, location])
+  const button = useRef<HTMLButtonElement>(null)
+  useCloseOnEscape(isOpen, () => {
+    close()
+    button.current?.focus()
+  })
 
   return (
     <AppShell
@@ -42,6 +47,7 @@ export function Frame({ title, items, account, children }: FrameProps) {
         <Group h="100%" px="sm" gap="xs" wrap="nowrap" justify="space-between">
           <Group gap="xs" wrap="nowrap" miw={0}>
             <Burger
+              ref={button}
               opened={isOpen}
               onClick={toggle}
               hiddenFrom="sm"
@@ -50,8 +56,8 @@ export function Frame({ title, items, account, children }: FrameProps) {
               aria-expanded={isOpen}
             />
             <Anchor component={Link} href="/" className="logo" underline="never" c="inherit">
-              <img src={icon} alt="" width={26} height={26} />
-              <Text fw={700} component="span">
+              <img src={icon} alt="Tollgate" width={26} height={26} />
+              <Text fw={700} component="span" visibleFrom="xs" aria-hidden>
                 Tollgate
               </Text>
               <Text c="dimmed" component="span" visibleFrom="md" truncate>
@@ -65,7 +71,7 @@ export function Frame({ title, items, account, children }: FrameProps) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={shared.pages}>
+      <AppShell.Navbar p="xs" aria-label={shared.pages} className={isOpen ? undefined : 'nav-closed'}>
         {items.map(({ path, label, icon: Icon, isExact = path === '/' }) => (
           <NavLink
             key={path}
@@ -84,6 +90,15 @@ export function Frame({ title, items, account, children }: FrameProps) {
       </AppShell.Main>
     </AppShell>
   )
+}
+
+function useCloseOnEscape(isOpen: boolean, close: () => void) {
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close()
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  })
 }
 
 const isCurrent = (path: string, location: string, isExact: boolean) =>

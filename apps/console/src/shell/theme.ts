@@ -40,17 +40,27 @@ export const theme = createTheme({
         attributes: { header: { role: 'presentation' } },
       },
     } satisfies MantineThemeComponent,
+    // What opens is in a landmark of the page, as axe demands.
+    Popover: { defaultProps: { portalProps: { target: '#main' } } },
+    Tooltip: { defaultProps: { portalProps: { target: '#main' } } },
+    // The first item gets the focus, not an element that is no item.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 })
 
-/** Mantine's own dimmed text, and its text on a light colour, are too pale (WCAG 2.2, 1.4.3). */
+/** Of a filled button, with white text. */
+const reds = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02525' }
+
+/** Mantine's own dimmed text, errors, and text on a light colour are too pale (WCAG 2.2, 1.4.3). */
 export const resolveVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
+    ...reds,
     '--mantine-color-dimmed': '#5c6370',
+    '--mantine-color-error': '#c92a2a',
     '--mantine-color-green-light-color': '#14532d',
     '--mantine-color-yellow-light-color': '#6b4a00',
     '--mantine-color-red-light-color': '#8a1c1c',
   },
-  dark: { '--mantine-color-dimmed': '#a6adbb' },
+  dark: { ...reds, '--mantine-color-dimmed': '#a6adbb', '--mantine-color-error': '#ff8787' },
 })

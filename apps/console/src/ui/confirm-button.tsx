@@ -6,6 +6,8 @@ import { Failure } from './failure'
 
 type Props = ButtonProps & {
   label: string
+  /** Of the dialog, if it says more than the button. */
+  title?: string
   /** What happens, and what cannot be undone. */
   text: string
   /** Of the button that does it. */
@@ -14,7 +16,7 @@ type Props = ButtonProps & {
 }
 
 /** A button for what cannot be undone: asks first, and shows why it failed. */
-export function ConfirmButton({ label, text, action, run, ...button }: Props) {
+export function ConfirmButton({ label, title = label, text, action, run, ...button }: Props) {
   const [isOpen, dialog] = useDisclosure(false)
   const work = useMutation({ mutationFn: run, onSuccess: dialog.close })
   return (
@@ -22,7 +24,7 @@ export function ConfirmButton({ label, text, action, run, ...button }: Props) {
       <Button size="xs" variant="default" {...button} onClick={dialog.open}>
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={dialog.close} title={label}>
+      <Modal opened={isOpen} onClose={dialog.close} title={title}>
         <Stack>
           <Text>{text}</Text>
           {work.isError && <Failure error={work.error} />}

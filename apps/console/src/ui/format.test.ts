@@ -1,4 +1,4 @@
-import { formatUnits, readableUnits, relativeTime, shortDay, shortened } from './format'
+import { exactUnits, formatUnits, readableUnits, relativeTime, shortDay, shortened } from './format'
 
 test.each([
   ['10000', 6, '0.01'],
@@ -21,6 +21,20 @@ test.each([
   ['1234567891234', 6, 'en', '1,234,567.89'],
 ])('%s with %d decimals reads in %s as %s', (amount, decimals, locale, text) => {
   expect(readableUnits(BigInt(amount), decimals, locale)).toBe(text)
+})
+
+test.each([
+  ['1234567', 6, 'en', '1.234567'],
+  ['1234567', 6, 'de', '1,234567'],
+  ['1234567891234', 6, 'de', '1.234.567,891234'],
+  ['1', 18, 'en', '0.000000000000000001'],
+  ['9007199254740993000001', 6, 'en', '9,007,199,254,740,993.000001'],
+  ['1', 77, 'en', `0.${'0'.repeat(76)}1`],
+  ['-1500', 3, 'de', '-1,5'],
+  ['-500', 3, 'de', '-0,5'],
+  ['1', 6, 'ar-EG', '٠٫٠٠٠٠٠١'],
+])('%s with %d decimals is in %s exactly %s', (amount, decimals, locale, text) => {
+  expect(exactUnits(BigInt(amount), decimals, locale)).toBe(text)
 })
 
 test.each([

@@ -6,6 +6,25 @@ export function formatUnits(amount: bigint, decimals: number): string {
   return `${amount < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
+/** `1234.5`, of any length, in the reader's locale. `Intl` itself may round after 20 digits of a fraction. */
+export function exactDecimal(decimal: string, locale?: string): string {
+  const [whole = '0', fraction = ''] = decimal.split('.')
+  const format = new Intl.NumberFormat(locale)
+  if (fraction === '') return format.format(BigInt(whole))
+  const point = format.formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.'
+  const sign = whole === '-0' ? '-' : ''
+  return (
+    sign +
+    format.format(BigInt(whole)) +
+    point +
+    fraction.replaceAll(/\d/g, (digit) => format.format(Number(digit)))
+  )
+}
+
+/** Exact, in the reader's locale. */
+export const exactUnits = (amount: bigint, decimals: number, locale?: string): string =>
+  exactDecimal(formatUnits(amount, decimals), locale)
+
 const SHOWN_DIGITS = 6
 
 /** In the reader's locale, rounded to six digits, but never a part of a whole unit away: for reading, not for computing. */

@@ -1,5 +1,6 @@
 import { Alert, Button, CopyButton, Group, Stack, Text } from '@mantine/core'
 import { IconKey } from '@tabler/icons-react'
+import { useLeaveGuard } from '../shell/fragment-location'
 import { shared } from '../texts'
 
 type Props = {
@@ -8,10 +9,15 @@ type Props = {
   onDone: () => void
 }
 
-/** Secrets that the service shows only now. Stays until the reader says that they are stored. */
+/** Secrets that the service shows only now. Stays until the reader says that they are stored, and asks before the page is left. */
 export function SecretOnce({ title, secrets, onDone }: Props) {
+  const letLeave = useLeaveGuard(shared.secret.leave)
+  function finish() {
+    letLeave()
+    onDone()
+  }
   return (
-    <Alert color="yellow" icon={<IconKey aria-hidden />} title={title} role="status">
+    <Alert color="yellow" icon={<IconKey aria-hidden />} title={title}>
       <Stack gap="sm">
         <Text size="sm">{shared.secret.once}</Text>
         {secrets.map(([name, value]) => (
@@ -32,7 +38,7 @@ export function SecretOnce({ title, secrets, onDone }: Props) {
           </Group>
         ))}
         <Group>
-          <Button size="xs" onClick={onDone}>
+          <Button size="xs" onClick={finish}>
             {shared.secret.done}
           </Button>
         </Group>

@@ -1,11 +1,9 @@
-import { exactTime, relativeTime } from './format'
+import { exactTime } from './format'
+import { useRelativeTime } from './use-relative-time'
 
 /** Relative to now; exact in the reader's time zone on hover. */
-export function Time({ at }: { at: string }) {
-  const date = new Date(at)
-  return (
-    <time dateTime={at} title={exactTime(date)}>
-      {relativeTime(date, new Date())}
-    </time>
-  )
-}
+export const Time = ({ at }: { at: string }) => (
+  <time dateTime={at} title={exactTime(new Date(at))}>
+    {useRelativeTime(at)}
+  </time>
+)

@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { relativeTime } from './format'
 import { Time } from './time'
+import { useRelativeTime } from './use-relative-time'
 
 type Props = {
   href: string
@@ -12,12 +12,7 @@ type Props = {
 
 /** A link that shows a time, for a list of what has no other name. */
 export const TimedLink = ({ href, name, at }: Props) => (
-  <Anchor
-    component={Link}
-    href={href}
-    size="sm"
-    aria-label={`${name}, ${relativeTime(new Date(at), new Date())}`}
-  >
+  <Anchor component={Link} href={href} size="sm" aria-label={`${name}, ${useRelativeTime(at)}`}>
     <Time at={at} />
   </Anchor>
 )

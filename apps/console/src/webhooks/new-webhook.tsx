@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { webhooks as texts } from '../texts'
 import { Page } from '../ui/page'
 import { SecretOnce } from '../ui/secret-once'
+import { Status } from '../ui/status'
 import { Section } from '../ui/section'
 import { useWebhookService } from './webhook-service'
 import { useReread } from './use-webhooks'
@@ -28,7 +29,7 @@ export function NewWebhook() {
         </Anchor>
       }
     >
-      {created === undefined ? (
+      {created === undefined && (
         <Section title={texts.form.title}>
           <WebhookForm
             initial={{ url: '', description: '', events: [], active: true, balanceBelow: '' }}
@@ -37,13 +38,16 @@ export function NewWebhook() {
             save={create}
           />
         </Section>
-      ) : (
-        <SecretOnce
-          title={texts.created}
-          secrets={[[texts.secret, created.secret]]}
-          onDone={() => navigate(`/webhooks/${created.id}`)}
-        />
       )}
+      <Status>
+        {created && (
+          <SecretOnce
+            title={texts.created}
+            secrets={[[texts.secret, created.secret]]}
+            onDone={() => navigate(`/webhooks/${created.id}`)}
+          />
+        )}
+      </Status>
     </Page>
   )
 }

@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { webhooks } from '../texts'
 import { Failure } from '../ui/failure'
 import { exactTime, readableNumber } from '../ui/format'
+import { Status } from '../ui/status'
 import { useWebhookService } from './webhook-service'
 import { toReplayRequest } from './replay-request'
 import { useReread } from './use-webhooks'
@@ -59,12 +60,17 @@ export function ReplayRange({ webhookId }: { webhookId: string }) {
           </Button>
         </Group>
         {replay.isError && <Failure error={replay.error} />}
-        {replay.data && (
-          <Alert color="green" role="status" title={texts.done(readableNumber(replay.data.replayed))}>
-            {replay.data.until !== null && texts.until(exactTime(new Date(replay.data.until)))}
-          </Alert>
-        )}
+        <Status>{replay.data && <Outcome {...replay.data} />}</Status>
       </Stack>
     </form>
+  )
+}
+
+function Outcome({ replayed, until }: Replayed) {
+  if (replayed === 0) return <Alert color="gray" title={texts.doneNone} />
+  return (
+    <Alert color="green" title={texts.done(replayed, readableNumber(replayed))}>
+      {until !== null && texts.until(exactTime(new Date(until)))}
+    </Alert>
   )
 }

@@ -7,6 +7,7 @@ import { webhooks as texts } from '../texts'
 import { ConfirmButton } from '../ui/confirm-button'
 import { Failure } from '../ui/failure'
 import { SecretOnce } from '../ui/secret-once'
+import { Status } from '../ui/status'
 import { useWebhookService } from './webhook-service'
 import { useReread } from './use-webhooks'
 import { type Delivery, type Webhook, type WebhookWithSecret } from './webhook'
@@ -34,13 +35,15 @@ export function WebhookActions({ webhook: { id, active } }: { webhook: Webhook }
   }
   return (
     <Stack gap="sm">
-      {secret !== undefined && (
-        <SecretOnce
-          title={texts.rotated}
-          secrets={[[texts.secret, secret]]}
-          onDone={() => setSecret(undefined)}
-        />
-      )}
+      <Status>
+        {secret !== undefined && (
+          <SecretOnce
+            title={texts.rotated}
+            secrets={[[texts.secret, secret]]}
+            onDone={() => setSecret(undefined)}
+          />
+        )}
+      </Status>
       <Group gap="xs">
         <Button
           size="xs"

@@ -4,6 +4,7 @@ import { webhooks as texts } from '../texts'
 import { Empty } from '../ui/empty'
 import { Facts } from '../ui/facts'
 import { Identifier } from '../ui/identifier'
+import { isolated } from '../ui/isolated'
 import { Loaded } from '../ui/loaded'
 import { Page } from '../ui/page'
 import { Section } from '../ui/section'
@@ -50,7 +51,7 @@ const Details = ({ webhook }: { webhook: Webhook }) => (
           ],
           [texts.form.events, <EventBadges key="events" events={webhook.events} />],
           [texts.form.balance, webhook.balanceBelow],
-          [texts.form.description, webhook.description],
+          [texts.form.description, isolated(webhook.description)],
           [texts.names.createdAt, <Time key="created" at={webhook.createdAt} />],
           [
             texts.names.secretRotatedAt,

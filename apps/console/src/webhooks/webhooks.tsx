@@ -3,6 +3,7 @@ import { IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { webhooks as texts } from '../texts'
 import { Empty } from '../ui/empty'
+import { isolated } from '../ui/isolated'
 import { Loaded } from '../ui/loaded'
 import { Page } from '../ui/page'
 import { useWebhooks } from './use-webhooks'
@@ -53,11 +54,11 @@ const WebhookCard = ({ webhook }: { webhook: Webhook }) => (
           fw={600}
           style={{ overflowWrap: 'anywhere' }}
         >
-          {webhook.url}
+          {isolated(webhook.url)}
         </Anchor>
         {webhook.description !== '' && (
-          <Text size="sm" c="dimmed">
-            {webhook.description}
+          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {isolated(webhook.description)}
           </Text>
         )}
         <EventBadges events={webhook.events} />

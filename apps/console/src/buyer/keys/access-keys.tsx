@@ -9,6 +9,7 @@ import { readableNumber } from '../../ui/format'
 import { Loaded } from '../../ui/loaded'
 import { type Column, Rows } from '../../ui/rows'
 import { SecretOnce } from '../../ui/secret-once'
+import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { Time } from '../../ui/time'
 import { useCredits, usePlans } from '../data'
@@ -70,16 +71,18 @@ function KeysOfPlan({ client, plan, address }: { client: Tollgate; plan: Plan; a
 
   return (
     <>
-      {created && (
-        <SecretOnce
-          title={texts.created(created.label)}
-          secrets={[
-            [texts.url, created.url],
-            [texts.key, created.key],
-          ]}
-          onDone={() => setCreated(undefined)}
-        />
-      )}
+      <Status>
+        {created && (
+          <SecretOnce
+            title={texts.created(created.label)}
+            secrets={[
+              [texts.url, created.url],
+              [texts.key, created.key],
+            ]}
+            onDone={() => setCreated(undefined)}
+          />
+        )}
+      </Status>
       <Section title={texts.new}>
         <KeyForm
           create={(key) => client.keys.create(key)}

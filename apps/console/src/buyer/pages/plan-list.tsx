@@ -4,7 +4,8 @@ import { type ReactNode } from 'react'
 import { buyer } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Empty } from '../../ui/empty'
-import { readableNumber } from '../../ui/format'
+import { exactDecimal, readableNumber } from '../../ui/format'
+import { isolated } from '../../ui/isolated'
 import { Loaded } from '../../ui/loaded'
 import { usePlans } from '../data'
 import { ConnectButton } from '../wallets/connect-button'
@@ -57,8 +58,10 @@ const PlanCard = ({ plan, action }: { plan: Plan; action: ReactNode }) => (
     <Stack gap="xs" h="100%" justify="space-between">
       <Stack gap={4}>
         <Group justify="space-between" wrap="nowrap" align="flex-start">
-          <Title order={2}>{plan.plan_name}</Title>
-          <Badge variant="light" color="gray" tt="none">
+          <Title order={2} miw={0} style={{ overflowWrap: 'anywhere' }}>
+            {isolated(plan.plan_name)}
+          </Title>
+          <Badge variant="light" color="gray" tt="none" className="status-badge">
             {plan.network}
           </Badge>
         </Group>
@@ -67,7 +70,7 @@ const PlanCard = ({ plan, action }: { plan: Plan; action: ReactNode }) => (
         </Text>
         <Text c="dimmed">
           {buyer.plans.credits(readableNumber(plan.credits))} ·{' '}
-          {buyer.plans.perCall(plan.price_per_credit, plan.display_denom)}
+          {buyer.plans.perCall(exactDecimal(plan.price_per_credit), plan.display_denom)}
         </Text>
       </Stack>
       <Group>{action}</Group>

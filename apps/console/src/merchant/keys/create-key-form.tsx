@@ -1,10 +1,14 @@
 import { type ClientKey } from '@tollgate/protocol'
-import { Button, Checkbox, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Select, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { ApiError, isOutcomeUnknown } from '../../api/api-error'
 import { merchant } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { ask } from '../api'
+import { findLostKey } from './lost-key'
+import { KEYS, readNewestKeys, useClientKeys } from './use-client-keys'
 import { EXPIRY_HOURS, initialKey, SCOPES, toKeyRequest, validateKey } from './key-request'
 
 const texts = merchant.keys.form
@@ -13,10 +17,21 @@ export type CreatedKey = ClientKey & { token: string }
 
 export function CreateKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const form = useForm({ mode: 'uncontrolled', initialValues: initialKey, validate: validateKey })
+  const before = useClientKeys()
+  const queries = useQueryClient()
   const create = useMutation({
-    mutationFn: (values: typeof initialKey) =>
-      ask<{ client: CreatedKey }>('POST', '/clients', { body: toKeyRequest(values) }),
-    onSuccess: ({ client }) => onCreated(client),
+    async mutationFn(values: typeof initialKey) {
+      const known = before.data?.pages.flat() ?? []
+      const request = toKeyRequest(values)
+      try {
+        return (await ask<{ client: CreatedKey }>('POST', '/clients', { body: request })).client
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) throw error
+        return { lost: await readLostKey(request.title, known, error) }
+      }
+    },
+    onSuccess: (key) => 'token' in key && onCreated(key),
+    onSettled: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
   return (
     <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
@@ -82,6 +97,7 @@ export function CreateKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => v
           </Stack>
         </details>
         {create.isError && <Failure error={create.error} />}
+        {create.data && 'lost' in create.data && <LostKey lost={create.data.lost} />}
         <Button type="submit" loading={create.isPending} style={{ alignSelf: 'flex-start' }}>
           {texts.action}
         </Button>
@@ -89,3 +105,29 @@ export function CreateKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => v
     </form>
   )
 }
+
+/** The key that a request created whose answer was lost. @throws ApiError if there is none, or if that is not known */
+async function readLostKey(title: string, known: readonly ClientKey[], error: ApiError): Promise<ClientKey> {
+  const listed = await readNewestKeys().catch(() => {
+    throw new ApiError(
+      error.status,
+      error.code,
+      `${error.message} ${merchant.keys.lost.unknown}`,
+      error.requestId,
+    )
+  })
+  const lost = findLostKey(title, known, listed)
+  if (lost === undefined) throw error
+  return lost
+}
+
+const LostKey = ({ lost }: { lost: ClientKey }) => (
+  <Alert color="yellow" role="alert" title={merchant.keys.lost.title(lost.title)}>
+    <Text size="sm">
+      {merchant.keys.lost.text}{' '}
+      <Anchor component={Link} href="/keys" inherit underline="always">
+        {merchant.keys.toList}
+      </Anchor>
+    </Text>
+  </Alert>
+)

@@ -1,24 +1,18 @@
 import { Anchor, Group } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { merchant } from '../../texts'
 import { Page } from '../../ui/page'
 import { SecretOnce } from '../../ui/secret-once'
+import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { CreateKeyForm, type CreatedKey } from './create-key-form'
-import { KEYS } from './use-client-keys'
 
 const texts = merchant.keys
 
 export function CreateKey() {
   const [created, setCreated] = useState<CreatedKey>()
   const [, navigate] = useLocation()
-  const queries = useQueryClient()
-  function show(key: CreatedKey) {
-    setCreated(key)
-    void queries.invalidateQueries({ queryKey: KEYS })
-  }
   return (
     <Page
       title={texts.createTitle}
@@ -28,12 +22,13 @@ export function CreateKey() {
         </Anchor>
       }
     >
-      {created === undefined ? (
+      {created === undefined && (
         <Section title={texts.form.title}>
-          <CreateKeyForm onCreated={show} />
+          <CreateKeyForm onCreated={setCreated} />
         </Section>
-      ) : (
-        <>
+      )}
+      <Status>
+        {created && (
           <SecretOnce
             title={texts.created(created.title)}
             secrets={[
@@ -42,12 +37,14 @@ export function CreateKey() {
             ]}
             onDone={() => navigate('/keys')}
           />
-          <Group>
-            <Anchor component={Link} href="/snippets">
-              {texts.toSnippets}
-            </Anchor>
-          </Group>
-        </>
+        )}
+      </Status>
+      {created && (
+        <Group>
+          <Anchor component={Link} href="/snippets">
+            {texts.toSnippets}
+          </Anchor>
+        </Group>
       )}
     </Page>
   )

@@ -5,6 +5,7 @@ import { merchant } from '../../texts'
 import { ConfirmButton } from '../../ui/confirm-button'
 import { readableNumber } from '../../ui/format'
 import { Identifier } from '../../ui/identifier'
+import { isolated } from '../../ui/isolated'
 import { type Column } from '../../ui/rows'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
@@ -40,7 +41,7 @@ export const keyColumns = (revoke: (clientId: string) => Promise<void>): Column<
         href={`/settlements?${writeFilters({ clientId })}`}
         title={texts.toSettlements}
       >
-        {title}
+        {isolated(title)}
       </Anchor>
     ),
   },

@@ -2,6 +2,7 @@ import { type ClientKey } from '@tollgate/protocol'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { withQuery } from '../../api/api'
+import { isolated } from '../../ui/isolated'
 import { get } from '../api'
 import { nextOffset } from '../../api/next-offset'
 
@@ -19,8 +20,13 @@ export const useClientKeys = () =>
     staleTime: 30_000,
   })
 
+export const readNewestKeys = () => get<ClientKey[]>(withQuery('/clients', { limit: PAGE }))
+
 /** By client id, of the newest keys. */
 export function useKeyTitles(): ReadonlyMap<string, string> {
   const { data } = useClientKeys()
-  return useMemo(() => new Map(data?.pages.flat().map(({ clientId, title }) => [clientId, title])), [data])
+  return useMemo(
+    () => new Map(data?.pages.flat().map(({ clientId, title }) => [clientId, isolated(title)])),
+    [data],
+  )
 }

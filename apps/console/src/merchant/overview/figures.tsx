@@ -3,13 +3,13 @@ import { type ReactNode } from 'react'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { readableNumber } from '../../ui/format'
-import { countsOf, type DayMetrics, totalsOf } from './metrics'
+import { countsOf, type DayMetrics, shownShare, totalsOf } from './metrics'
 
 const texts = merchant.overview.figures
 const SHOWN_TOTALS = 2
 
-const percent = (part: number, whole: number) =>
-  new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }).format(part / whole)
+const percent = (share: number) =>
+  new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }).format(share)
 
 export function Figures({ metrics }: { metrics: readonly DayMetrics[] }) {
   const { settled, failed, reversed } = countsOf(metrics)
@@ -36,7 +36,7 @@ export function Figures({ metrics }: { metrics: readonly DayMetrics[] }) {
         value={readableNumber(failed)}
         {...(reversed > 0 ? { note: texts.reversed(readableNumber(reversed)) } : {})}
       />
-      <Figure name={texts.rate} value={ended === 0 ? '–' : percent(settled, ended)} />
+      <Figure name={texts.rate} value={ended === 0 ? '–' : percent(shownShare(settled, ended))} />
     </dl>
   )
 }

@@ -1,4 +1,4 @@
-import { countsOf, daysBefore, failuresOf, incomeBars, totalsOf } from './metrics'
+import { countsOf, daysBefore, failuresOf, incomeBars, shownShare, totalsOf } from './metrics'
 
 const usdc = { asset: '0xUSDC', symbol: 'USDC', decimals: 6 }
 const base = (amount: string, settled = 1) => ({ network: 'base', ...usdc, settled, amount })
@@ -59,4 +59,14 @@ test('each day has a bar, with the amounts of the symbol by network', () => {
     ],
     networks: ['base', 'polygon'],
   })
+})
+
+test.each([
+  [9_996, 10_000, 0.999],
+  [10_000, 10_000, 1],
+  [1, 100_000, 0.001],
+  [0, 5, 0],
+  [2, 3, 0.667],
+])('%d of %d is shown as %d', (part, whole, share) => {
+  expect(shownShare(part, whole)).toBe(share)
 })

@@ -54,6 +54,14 @@ export const countsOf = (days: readonly Pick<SettlementMetrics, 'settled' | 'fai
   reversed: days.reduce((sum, { reversed }) => sum + reversed, 0),
 })
 
+const STEPS = 1_000
+
+/** To a tenth of a percent, but never all if one is missing, and never none if there is one. */
+export function shownShare(part: number, whole: number): number {
+  if (part === 0 || part === whole) return part / whole
+  return Math.min(Math.max(Math.round((part * STEPS) / whole), 1), STEPS - 1) / STEPS
+}
+
 export type IncomeBar = { period: string } & Record<string, number | string>
 
 /**

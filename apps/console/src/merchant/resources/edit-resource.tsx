@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { merchant } from '../../texts'
 import { Failure } from '../../ui/failure'
+import { isolated } from '../../ui/isolated'
 import { Loaded } from '../../ui/loaded'
 import { Loading } from '../../ui/loading'
 import { Page } from '../../ui/page'
@@ -49,7 +50,7 @@ function Edit({ resource }: { resource: RegisteredResource }) {
     await queries.invalidateQueries({ queryKey: RESOURCES })
   }
   return (
-    <Page title={texts.edit} text={resource.resource}>
+    <Page title={texts.edit} text={isolated(resource.resource)}>
       <Section title={texts.form.title}>
         <Text size="sm" c="dimmed" mb="md">
           {texts.notRemovable}

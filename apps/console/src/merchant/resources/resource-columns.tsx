@@ -3,6 +3,7 @@ import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
+import { isolated } from '../../ui/isolated'
 import { type Column } from '../../ui/rows'
 import { Time } from '../../ui/time'
 import { findAsset } from '../find-asset'
@@ -37,8 +38,8 @@ export const resourceColumns = (assets: readonly Asset[]): Column<RegisteredReso
     title: columns.resource,
     width: 'minmax(14rem, 1fr)',
     cell: ({ id, resource }) => (
-      <Anchor component={Link} href={`/resources/${id}`} title={resource}>
-        {resource}
+      <Anchor component={Link} href={`/resources/${id}`} title={isolated(resource)}>
+        {isolated(resource)}
       </Anchor>
     ),
   },

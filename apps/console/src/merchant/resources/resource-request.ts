@@ -1,7 +1,6 @@
 import { type Asset, type RegisteredResource, type ResourceRegistration } from '@tollgate/protocol'
 import { merchant } from '../../texts'
-import { formatUnits } from '../../ui/format'
-import { parseUnits } from '../../ui/parse-units'
+import { parseUnits, writeUnits } from '../../ui/parse-units'
 import { findAsset } from '../find-asset'
 
 const texts = merchant.resources.form
@@ -44,7 +43,7 @@ export const toResourceForm = (resource: RegisteredResource, assets: readonly As
     const asset = findAsset(assets, way)
     return {
       asset: String(asset?.id ?? ''),
-      price: asset ? formatUnits(BigInt(way.maxAmountRequired), asset.decimals) : way.maxAmountRequired,
+      price: asset ? writeUnits(BigInt(way.maxAmountRequired), asset.decimals) : way.maxAmountRequired,
       payTo: way.payTo,
     }
   }),
@@ -52,15 +51,16 @@ export const toResourceForm = (resource: RegisteredResource, assets: readonly As
   mimeType: textOf(resource.metadata['mimeType']),
 })
 
-const assetOf = (assets: readonly Asset[], id: string) => assets.find((asset) => String(asset.id) === id)
+export const findById = (assets: readonly Asset[], id: string) =>
+  assets.find((asset) => String(asset.id) === id)
 
 export const validateResource = (assets: readonly Asset[]) => ({
   resource: (url: string) =>
     /^(https?:\/\/[^\s/]|\/(?!\/))\S*$/.test(url.trim()) ? null : texts.resourceWrong,
   ways: {
-    asset: (id: string) => (assetOf(assets, id) ? null : texts.assetMissing),
+    asset: (id: string) => (findById(assets, id) ? null : texts.assetMissing),
     price: (price: string, { ways }: ResourceForm, path: string) => {
-      const asset = assetOf(assets, ways[Number(path.split('.')[1])]?.asset ?? '')
+      const asset = findById(assets, ways[Number(path.split('.')[1])]?.asset ?? '')
       const amount = asset && parseUnits(price, asset.decimals)
       return amount === undefined || amount === 0n ? texts.priceWrong : null
     },
@@ -80,7 +80,7 @@ export function toResourceRequest(
     type: form.type,
     x402Version: form.x402Version === '1' ? 1 : 2,
     accepts: form.ways.flatMap(({ asset: id, price, payTo }) => {
-      const asset = assetOf(assets, id)
+      const asset = findById(assets, id)
       if (!asset) return []
       return [
         {

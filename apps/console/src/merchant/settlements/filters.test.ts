@@ -1,4 +1,4 @@
-import { isSettlementId, readFilters, searchNameOf, withSearch, writeFilters } from './filters'
+import { isSettlementId, readFilters, searchNameOf, toQuery, withSearch, writeFilters } from './filters'
 
 const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
@@ -27,6 +27,7 @@ test.each([
   ['state=failed&network=base', { state: 'failed', network: 'base' }],
   ['state=lost&from=yesterday&other=1', {}],
   ['from=2026-01-31&payer=', { from: '2026-01-31' }],
+  ['from=2026-02-30&to=2026-13-01', {}],
 ])('the address %s has the filters %j', (search, filters) => {
   expect(readFilters(search)).toEqual(filters)
 })
@@ -43,4 +44,13 @@ test('a search replaces the one before, and keeps the other filters', () => {
     transaction: '0xab',
   })
   expect(withSearch(filters, undefined)).toEqual({ state: 'failed' })
+})
+
+test('days are asked for as the reader has them, to their last moment', () => {
+  expect(toQuery({ state: 'failed', from: '2026-01-31', to: '2026-02-01' })).toEqual({
+    state: 'failed',
+    from: new Date(2026, 0, 31).toISOString(),
+    to: new Date(new Date(2026, 1, 2).getTime() - 1).toISOString(),
+  })
+  expect(toQuery({})).toEqual({})
 })

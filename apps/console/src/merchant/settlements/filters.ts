@@ -27,7 +27,13 @@ export const searchNames = [
 ] as const
 export type SearchName = (typeof searchNames)[number]
 
-const isDay = (text: string) => /^\d{4}-\d\d-\d\d$/.test(text)
+/** Of the calendar: `2026-02-30` is none. */
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00Z`)
+  return (
+    /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+  )
+}
 
 const isUsable: Partial<Record<FilterName, (value: string) => boolean>> = {
   state: (value) => settlementStates.some((state) => state === value),
@@ -87,4 +93,11 @@ export const withSearch = (
     Object.entries(filters).filter(([name]) => !searchNames.some((other) => other === name)),
   ),
   ...(search ? { [search.name]: search.text } : {}),
+})
+
+/** The query of the API: days are those of the reader, as the times of the list are. */
+export const toQuery = ({ from, to, ...others }: Filters) => ({
+  ...others,
+  ...(from === undefined ? {} : { from: new Date(`${from}T00:00`).toISOString() }),
+  ...(to === undefined ? {} : { to: new Date(`${to}T23:59:59.999`).toISOString() }),
 })

@@ -3,6 +3,7 @@ import { Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Identifier } from '../../ui/identifier'
+import { isolated } from '../../ui/isolated'
 import { type Column } from '../../ui/rows'
 import { TimedLink } from '../../ui/timed-link'
 import { reasonText } from './reason'
@@ -18,10 +19,10 @@ function About({ resource, paymentIdentifier, reason }: Settlement) {
         {reasonText(reason)}
       </Text>
     )
-  const text = resource ?? paymentIdentifier
+  const text = isolated(resource ?? paymentIdentifier ?? '')
   return (
-    <Text size="sm" truncate title={text ?? ''}>
-      {text ?? '–'}
+    <Text size="sm" truncate title={text}>
+      {text || '–'}
     </Text>
   )
 }

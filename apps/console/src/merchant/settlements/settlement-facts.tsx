@@ -6,6 +6,7 @@ import { addressUrl, transactionUrl } from '../../ui/explorer'
 import { Facts } from '../../ui/facts'
 import { readableNumber } from '../../ui/format'
 import { Identifier } from '../../ui/identifier'
+import { isolated } from '../../ui/isolated'
 import { Time } from '../../ui/time'
 import { useKeyTitles } from '../keys/use-client-keys'
 import { writeFilters } from './filters'
@@ -19,7 +20,7 @@ export function SettlementFacts({ settlement }: { settlement: SettlementDetails 
   return (
     <Facts
       facts={[
-        [names.resource, resource],
+        [names.resource, isolated(resource ?? '')],
         [
           names.payer,
           <span key="payer">

@@ -7,6 +7,7 @@ import { Amount } from '../../ui/amount'
 import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
+import { Status } from '../../ui/status'
 import { reasonText } from './reason'
 import { SettlementFacts } from './settlement-facts'
 import { SettlementTimeline } from './settlement-timeline'
@@ -55,11 +56,13 @@ function Details({ settlement }: { settlement: SettlementDetails }) {
           </Text>
         </Alert>
       )}
-      {state === 'pending' && (
-        <Alert color="yellow" icon={<IconClock aria-hidden />} title={texts.pending.title} role="status">
-          {texts.pending.text}
-        </Alert>
-      )}
+      <Status>
+        {state === 'pending' && (
+          <Alert color="yellow" icon={<IconClock aria-hidden />} title={texts.pending.title}>
+            {texts.pending.text}
+          </Alert>
+        )}
+      </Status>
       {state === 'reversed' && reason === null && (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={texts.reversed.title}>
           {texts.reversed.text}

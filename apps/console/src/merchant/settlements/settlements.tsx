@@ -10,7 +10,7 @@ import { PagedRows } from '../../ui/paged-rows'
 import { Page } from '../../ui/page'
 import { sendAsUser } from '../api'
 import { FilterBar } from './filter-bar'
-import { type Filters, readFilters, writeFilters } from './filters'
+import { type Filters, readFilters, toQuery } from './filters'
 import { NoSettlements } from './no-settlements'
 import { settlementColumns } from './settlement-columns'
 import { SETTLEMENTS, useSettlements } from './use-settlements'
@@ -24,7 +24,7 @@ export function Settlements() {
   const filters = useMemo(() => readFilters(search), [search])
   const settlements = useSettlements(filters)
   const queries = useQueryClient()
-  const apply = (next: Filters) => navigate(`/settlements?${writeFilters(next)}`, { replace: true })
+  const apply = (next: Filters) => navigate(withQuery('/settlements', next), { replace: true })
   return (
     <Page
       title={merchant.pages.settlements}
@@ -41,7 +41,7 @@ export function Settlements() {
             {shared.refresh}
           </Button>
           <CsvButton
-            path={withQuery('/api/v1/settlements', { ...filters, limit: CSV_PAGE })}
+            path={withQuery('/api/v1/settlements', { ...toQuery(filters), limit: CSV_PAGE })}
             fileName="settlements.csv"
             send={sendAsUser}
           />

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
 import { longList } from '../../ui/long-list'
-import { type Filters } from './filters'
+import { type Filters, toQuery } from './filters'
 
 const PAGE = 200
 const PENDING_INTERVAL_MS = 3_000
@@ -15,7 +15,7 @@ export const useSettlements = (filters: Filters) =>
     queryKey: [...SETTLEMENTS, filters],
     queryFn: ({ pageParam, signal }) =>
       get<SettlementPage['data']>(
-        withQuery('/settlements', { ...filters, limit: PAGE, cursor: pageParam }),
+        withQuery('/settlements', { ...toQuery(filters), limit: PAGE, cursor: pageParam }),
         signal,
       ),
     initialPageParam: undefined as string | undefined,

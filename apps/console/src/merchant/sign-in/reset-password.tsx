@@ -8,6 +8,7 @@ import { merchant, shared } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { askPublic } from '../api'
 import { checkPassword, PasswordField } from './credential-fields'
+import { Status } from '../../ui/status'
 
 const texts = merchant.reset
 
@@ -32,9 +33,10 @@ export function ResetPassword() {
           {texts.text}
         </Text>
       </div>
-      {reset.isSuccess ? (
-        <Alert color="green" icon={<IconCheck aria-hidden />} title={texts.done} role="status" />
-      ) : (
+      <Status>
+        {reset.isSuccess && <Alert color="green" icon={<IconCheck aria-hidden />} title={texts.done} />}
+      </Status>
+      {!reset.isSuccess && (
         <form onSubmit={form.onSubmit((values) => reset.mutate(values))}>
           <Stack gap="sm">
             <PasswordInput

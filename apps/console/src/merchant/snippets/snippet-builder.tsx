@@ -8,6 +8,7 @@ import { findAsset } from '../find-asset'
 import { Section } from '../../ui/section'
 import { formatUnits } from '../../ui/format'
 import { parseUnits } from '../../ui/parse-units'
+import { readPrice } from '../read-price'
 import { type Framework, frameworks, type Offer, snippetOf } from './snippet'
 import { SnippetSteps } from './snippet-steps'
 
@@ -42,12 +43,13 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
   const asset = usable.find((one) => keyOf(one) === chosen) ?? usable[0]
   if (asset === undefined) return <NotCovered assets={others.map(nameOf)} />
 
-  const problem = problemOf(price, asset)
+  const amount = parseUnits(price, asset.decimals)
+  const problem = problemOf(amount, asset)
   const offer: Offer = {
     facilitator,
     network: asset.network,
     asset,
-    price: problem === undefined ? price.trim().replace(',', '.') : leastOf(asset),
+    price: problem === undefined ? formatUnits(amount ?? 0n, asset.decimals) : leastOf(asset),
     payTo: isAddress(payTo.trim()) ? payTo.trim() : texts.placeholder,
   }
   return (
@@ -67,6 +69,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
             value={price}
             onChange={({ currentTarget }) => setPrice(currentTarget.value)}
             error={problem}
+            {...readPrice(price, asset)}
           />
           <TextInput
             label={texts.payTo}
@@ -106,8 +109,7 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
 /** For a price that is not one. */
 const leastOf = ({ minAmount, decimals }: ListedAsset) => formatUnits(BigInt(minAmount), decimals)
 
-function problemOf(price: string, asset: ListedAsset): string | undefined {
-  const amount = parseUnits(price, asset.decimals)
+function problemOf(amount: bigint | undefined, asset: ListedAsset): string | undefined {
   if (amount === undefined || amount === 0n) return texts.priceWrong(asset.decimals)
   return amount < BigInt(asset.minAmount) ? texts.priceTooLow(`${leastOf(asset)} ${asset.symbol}`) : undefined
 }

@@ -10,6 +10,11 @@ export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
   <Stack gap="lg">
     <Stack gap={6}>
       <Title order={2}>{steps.install}</Title>
+      {snippet.note !== undefined && (
+        <Text size="sm" c="dimmed">
+          {snippet.note}
+        </Text>
+      )}
       <Code label={steps.install} text={snippet.install} />
     </Stack>
     <Stack gap={6}>

@@ -1,3 +1,4 @@
+import { merchant } from '../../texts'
 import { parseUnits } from '../../ui/parse-units'
 import { isDollar } from './default-assets'
 
@@ -16,7 +17,7 @@ export type Offer = {
     decimals: number
     extra: { name: string; version: string }
   }
-  /** In whole units, such as `0.01`. */
+  /** In whole units, with a point, such as `0.01`. */
   price: string
   payTo: string
 }
@@ -26,6 +27,8 @@ export type Snippet = {
   file: string
   code: string
   install: string
+  /** What its project needs. */
+  note?: string
   run: string
 }
 
@@ -33,7 +36,7 @@ export type Snippet = {
 const isKnownAsset = ({ network, asset }: Pick<Offer, 'network' | 'asset'>) =>
   isDollar(network, asset.address)
 
-const amountOf = ({ asset, price }: Offer) => (parseUnits(price, asset.decimals) ?? 0n).toString()
+const amountOf = ({ asset, price }: Offer) => (parseUnits(price, asset.decimals, 'en') ?? 0n).toString()
 
 const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
 
@@ -177,6 +180,7 @@ const snippets: Record<Framework, (offer: Offer) => Snippet> = {
     file: 'app/weather/route.js',
     code: next(offer),
     install: `npm install ${X402} @x402/next@2.25.0 next@16.4.6 react@19.3.1 react-dom@19.3.1`,
+    note: merchant.snippets.steps.noCommonJs,
     run: 'npx next dev --hostname 127.0.0.1 --port 4021',
   }),
   fastapi: (offer) => ({

@@ -5,6 +5,7 @@ import { operator } from '../../texts'
 import { ConfirmButton } from '../../ui/confirm-button'
 import { addressUrl } from '../../ui/explorer'
 import { Identifier } from '../../ui/identifier'
+import { isolated } from '../../ui/isolated'
 import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { type Column, Rows } from '../../ui/rows'
@@ -20,7 +21,7 @@ export function Assets() {
   const assets = useAdminData<{ assets: OperatorAsset[]; next: string | null }>(`/assets?limit=${MAX_ASSETS}`)
   const columns: Column<OperatorAsset>[] = [
     { title: texts.network, width: 'minmax(8rem, 1fr)', cell: ({ network }) => network },
-    { title: texts.symbol, width: 'minmax(5rem, 0.5fr)', cell: ({ symbol }) => symbol },
+    { title: texts.symbol, width: 'minmax(5rem, 0.5fr)', cell: ({ symbol }) => isolated(symbol) },
     {
       title: texts.asset,
       width: 'minmax(13rem, 1.2fr)',

@@ -1,6 +1,7 @@
 import { Alert, Progress, Stack, Table, Text } from '@mantine/core'
 import { type OperatorFees } from '@tollgate/protocol'
 import { operator } from '../../texts'
+import { isolated } from '../../ui/isolated'
 import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
@@ -47,7 +48,7 @@ function FeesOf({ fees }: { fees: OperatorFees }) {
   )
   const spenders: Spender[] = [
     ...(newUsers ? [{ key: 'new', name: texts.newUsers, ...newUsers }] : []),
-    ...users.map((user) => ({ key: `user ${user.userId}`, name: user.email, ...user })),
+    ...users.map((user) => ({ key: `user ${user.userId}`, name: isolated(user.email), ...user })),
     ...clients.map((client) => ({ key: client.clientId, name: texts.keyOf(client.title), ...client })),
   ]
   return (

@@ -12,6 +12,7 @@ import { PagedRows } from '../../ui/paged-rows'
 import { Page } from '../../ui/page'
 import { type Column } from '../../ui/rows'
 import { SecretOnce } from '../../ui/secret-once'
+import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
@@ -49,13 +50,15 @@ export function Invitations() {
           }}
         />
       </Section>
-      {created !== undefined && (
-        <SecretOnce
-          title={texts.created(created.email)}
-          secrets={[[texts.code, created.invitation]]}
-          onDone={() => setCreated(undefined)}
-        />
-      )}
+      <Status>
+        {created !== undefined && (
+          <SecretOnce
+            title={texts.created(created.email)}
+            secrets={[[texts.code, created.invitation]]}
+            onDone={() => setCreated(undefined)}
+          />
+        )}
+      </Status>
       <Section title={texts.list}>
         <PagedRows
           label={texts.list}

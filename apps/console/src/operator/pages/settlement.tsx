@@ -1,15 +1,20 @@
-import { Alert, Button, Group, Stack, Table, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type OperatorSettlementDetail, type RetryCode } from '@tollgate/protocol'
+import { Link } from 'wouter'
+import { isApiError } from '../../api/api-error'
 import { operator } from '../../texts'
 import { Amount } from '../../ui/amount'
+import { Empty } from '../../ui/empty'
 import { addressUrl, transactionUrl } from '../../ui/explorer'
 import { Facts } from '../../ui/facts'
 import { Failure } from '../../ui/failure'
 import { Identifier } from '../../ui/identifier'
 import { Loaded } from '../../ui/loaded'
+import { NativeFee } from '../../ui/native-fee'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
+import { Status } from '../../ui/status'
 import { Time } from '../../ui/time'
 import { WideTable } from '../../ui/wide-table'
 import { useAdmin, useAdminData } from '../admin'
@@ -18,7 +23,17 @@ import { NextStep } from './settlements'
 const texts = operator.settlement
 
 export function Settlement({ id }: { id: string }) {
-  const settlement = useAdminData<OperatorSettlementDetail>(`/settlements/${id}`)
+  const settlement = useAdminData<OperatorSettlementDetail>(`/settlements/${encodeURIComponent(id)}`)
+  if (isAbsent(settlement.error))
+    return (
+      <Page title={texts.title(id)}>
+        <Empty title={texts.absent}>
+          <Anchor component={Link} href="/operator/settlements">
+            {texts.toList}
+          </Anchor>
+        </Empty>
+      </Page>
+    )
   return (
     <Page title={texts.title(id)}>
       <Loaded query={settlement}>
@@ -30,7 +45,7 @@ export function Settlement({ id }: { id: string }) {
             </Section>
             {found.transaction && (
               <Section title={texts.transaction}>
-                <Versions network={found.network} transaction={found.transaction} />
+                <Versions network={found.network} payer={found.payer} transaction={found.transaction} />
               </Section>
             )}
           </Stack>
@@ -39,6 +54,8 @@ export function Settlement({ id }: { id: string }) {
     </Page>
   )
 }
+
+const isAbsent = (error: unknown) => isApiError(error) && (error.status === 404 || error.status === 400)
 
 const OPEN_STATES = ['claimed', 'signed', 'reversed']
 
@@ -60,15 +77,16 @@ function Retry({
           <NextStep step={nextStep} />
         </Text>
         {retryRequestedAt !== null && <Text size="sm">{texts.retryRequested}</Text>}
-        {retry.data && (
-          <Alert
-            color={retry.data.code === 'retried' ? 'green' : 'yellow'}
-            role="status"
-            title={texts.codes[retry.data.code]}
-          >
-            {retry.data.message}
-          </Alert>
-        )}
+        <Status>
+          {retry.data && (
+            <Alert
+              color={retry.data.code === 'retried' ? 'green' : 'yellow'}
+              title={texts.codes[retry.data.code]}
+            >
+              {retry.data.message}
+            </Alert>
+          )}
+        </Status>
         {retry.isError && <Failure error={retry.error} />}
         {OPEN_STATES.includes(state) && (
           <Group>
@@ -96,11 +114,11 @@ function SettlementFacts({ settlement: one }: { settlement: OperatorSettlementDe
         [texts.payer, <Identifier key="payer" value={one.payer} href={addressUrl(one.network, one.payer)} />],
         [texts.payTo, <Identifier key="payTo" value={one.payTo} href={addressUrl(one.network, one.payTo)} />],
         [texts.nonce, <Identifier key="nonce" value={one.paymentNonce} />],
-        [texts.client, `${one.client.title} (${one.client.id})${one.client.isDeleted ? texts.deleted : ''}`],
+        [texts.client, texts.clientOf(one.client.title, one.client.id, one.client.isDeleted)],
         [texts.attempts, String(one.attempts)],
         [texts.problem, one.lastError],
         [texts.reason, one.errorReason],
-        [texts.fee, one.fee],
+        [texts.fee, <NativeFee key="fee" fee={one.fee} payer={one.payer} />],
         [texts.created, time(one.createdAt)],
         [texts.updated, time(one.updatedAt)],
         [texts.settled, time(one.settledAt)],
@@ -123,7 +141,9 @@ function SettlementFacts({ settlement: one }: { settlement: OperatorSettlementDe
 
 type Transaction = NonNullable<OperatorSettlementDetail['transaction']>
 
-const Versions = ({ network, transaction }: { network: string; transaction: Transaction }) => (
+type VersionsProps = { network: string; payer: string; transaction: Transaction }
+
+const Versions = ({ network, payer, transaction }: VersionsProps) => (
   <Stack gap="sm">
     <Facts
       facts={[
@@ -161,7 +181,7 @@ const Versions = ({ network, transaction }: { network: string; transaction: Tran
             <Table.Td>
               <Time at={createdAt} />
             </Table.Td>
-            <Table.Td>{fee ?? ''}</Table.Td>
+            <Table.Td>{fee !== null && <NativeFee fee={fee} payer={payer} />}</Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>

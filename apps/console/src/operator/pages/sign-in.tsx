@@ -1,15 +1,15 @@
-import { Button, Group, PasswordInput, Stack } from '@mantine/core'
+import { Alert, Button, Group, PasswordInput, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { operator } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { Page } from '../../ui/page'
-import { useAdmin } from '../admin'
+import { isUnauthorized, useAdmin } from '../admin'
 
 const texts = operator.signIn
 
 export function SignIn() {
-  const { signIn } = useAdmin()
+  const { signIn, isRefused } = useAdmin()
   const form = useForm({
     initialValues: { token: '' },
     validate: { token: (token) => (token.trim() === '' ? texts.needed : null) },
@@ -20,7 +20,19 @@ export function SignIn() {
       <form onSubmit={form.onSubmit((values) => signingIn.mutate(values))}>
         <Stack maw={420}>
           <PasswordInput label={texts.token} autoComplete="off" {...form.getInputProps('token')} />
-          {signingIn.isError && <Failure error={signingIn.error} />}
+          {signingIn.isIdle && isRefused && (
+            <Alert color="yellow" role="alert">
+              {texts.ended}
+            </Alert>
+          )}
+          {signingIn.isError &&
+            (isUnauthorized(signingIn.error) ? (
+              <Alert color="red" role="alert">
+                {texts.wrong}
+              </Alert>
+            ) : (
+              <Failure error={signingIn.error} />
+            ))}
           <Group>
             <Button type="submit" loading={signingIn.isPending}>
               {texts.action}

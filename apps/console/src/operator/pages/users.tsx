@@ -7,10 +7,12 @@ import { withQuery } from '../../api/api'
 import { operator } from '../../texts'
 import { ConfirmButton } from '../../ui/confirm-button'
 import { Empty } from '../../ui/empty'
+import { isolated } from '../../ui/isolated'
 import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { type Column, Rows } from '../../ui/rows'
 import { SecretOnce } from '../../ui/secret-once'
+import { Status } from '../../ui/status'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { useAdmin, useAdminData } from '../admin'
@@ -50,13 +52,15 @@ export function Users() {
         onChange={(event) => setEmail(event.target.value)}
         maw={360}
       />
-      {reset && (
-        <SecretOnce
-          title={texts.resetFor(reset.email)}
-          secrets={[[texts.token, reset.token]]}
-          onDone={() => setReset(undefined)}
-        />
-      )}
+      <Status>
+        {reset && (
+          <SecretOnce
+            title={texts.resetFor(reset.email)}
+            secrets={[[texts.token, reset.token]]}
+            onDone={() => setReset(undefined)}
+          />
+        )}
+      </Status>
       <Loaded query={users}>
         {(found) =>
           found.length === 0 ? (
@@ -85,7 +89,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
   {
     title: texts.email,
     width: 'minmax(13rem, 1.6fr)',
-    cell: ({ email }) => <span title={email}>{email}</span>,
+    cell: ({ email }) => <span title={isolated(email)}>{isolated(email)}</span>,
   },
   {
     title: texts.state,
@@ -108,6 +112,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
           <ConfirmButton
             label={texts.disable}
             aria-label={texts.disableUser(user.email)}
+            title={texts.disableUser(user.email)}
             text={texts.disableText(user.email)}
             action={texts.disable}
             run={() => act(user.id, 'disable')}
@@ -116,6 +121,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
           <ConfirmButton
             label={texts.enable}
             aria-label={texts.enableUser(user.email)}
+            title={texts.enableUser(user.email)}
             text={texts.enableText(user.email)}
             action={texts.enable}
             run={() => act(user.id, 'enable')}
@@ -124,6 +130,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
         <ConfirmButton
           label={texts.resetPassword}
           aria-label={texts.resetFor(user.email)}
+          title={texts.resetFor(user.email)}
           text={texts.resetText(user.email)}
           action={texts.resetPassword}
           run={() => resetPassword(user)}

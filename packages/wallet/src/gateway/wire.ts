@@ -71,6 +71,10 @@ export const PaymentRecord = v.looseObject({
   block_number: v.nullable(v.number()),
   created_at: v.string(),
   settled_at: v.nullable(v.string()),
+  /** Absent from an older gateway, as the two below. */
+  nonce: v.optional(v.string()),
+  decimals: v.nullish(v.number()),
+  display_denom: v.nullish(v.string()),
 })
 export type PaymentRecord = v.InferOutput<typeof PaymentRecord>
 

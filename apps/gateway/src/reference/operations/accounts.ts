@@ -48,6 +48,9 @@ const examplePayment = {
   block_number: 1234,
   created_at: '2026-01-15T12:04:00.000Z',
   settled_at: '2026-01-15T12:04:02.000Z',
+  nonce: `0x${'cd'.repeat(32)}`,
+  decimals: 6,
+  display_denom: 'USDC',
 }
 
 export const accountOperations: Operation[] = [

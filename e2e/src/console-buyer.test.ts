@@ -3,6 +3,7 @@ import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { Webhook } from 'standardwebhooks'
+import { buyButton, connectWallet } from './testing/buyer-console'
 import {
   accessibilityProblems,
   LARGE,
@@ -43,15 +44,8 @@ describeInBrowser('the console of a buyer', () => {
 
   const open = (path = '') => browser.openPage(`${world.gateway.url}/console/#/${path}`)
 
-  async function connect(page: Page) {
-    await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Test wallet' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'hidden' })
-  }
-
-  async function buy(page: Page) {
-    await page.getByRole('button', { name: 'Buy 100 credits of Base Sepolia starter' }).click()
-  }
+  const connect = connectWallet
+  const buy = (page: Page) => buyButton(page).click()
 
   test('the root of the gateway leads to it', async () => {
     const page = await browser.openPage(world.gateway.url)

@@ -1,9 +1,11 @@
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { closeAll } from '@tollgate/testing'
-import { fundWallet } from '@tollgate/devnet'
+import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
+import { createTollgate } from '@tollgate/wallet'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type BrowserContext, type Page, type Route } from 'playwright-core'
 import { buyButton, connectWallet, openBuyerConsole } from './testing/buyer-console'
+import { accessibilityProblems, LARGE, overflowOf, SMALL } from './testing/console-page'
 import { startObservedWorld, BUDGET, type ObservedWorld } from './testing/observed-world'
 
 const BOUGHT = 'You have bought 100 credits.'
@@ -92,6 +94,7 @@ describeInBrowser('a purchase in the console', () => {
     await shown
     await buyButton(two).click()
     await two.getByText('This wallet is buying elsewhere').waitFor()
+    for (const page of [one, two]) expect(await accessibilityProblems(page)).toEqual([])
     release()
     await one.getByText(BOUGHT).waitFor()
     await expectPaidOnce()
@@ -174,6 +177,9 @@ describeInBrowser('a purchase in the console', () => {
     const page = await browser.openPlans()
     await buyButton(page).click()
     await page.getByText(UNKNOWN).waitFor()
+    await page.setViewportSize(SMALL)
+    expect([await accessibilityProblems(page), await overflowOf(page)]).toEqual([[], 0])
+    await page.setViewportSize(LARGE)
     await page.reload()
     await page.getByText(UNKNOWN).waitFor()
     expect(await buyButton(page).isDisabled()).toBe(true)
@@ -234,6 +240,30 @@ describeInBrowser('a purchase in the console', () => {
     await buyButton(page).click()
     await page.getByText(NOTHING).or(page.getByText(BOUGHT_EARLIER)).waitFor()
     expect([sent(), browser.signatures()]).toEqual([2, 1])
+  })
+
+  test('that another client makes meanwhile is shown, and no second one is asked for', async () => {
+    let tell: () => void = () => undefined
+    const asked = new Promise<void>((resolve) => (tell = resolve))
+    let release: () => void = () => undefined
+    const made = new Promise<void>((resolve) => (release = resolve))
+    await context.route('**/credits', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      tell()
+      await made
+      await route.continue()
+    })
+    const page = await browser.openPlans()
+    await buyButton(page).click()
+    await asked
+    const asset = { network: 'eip155:84532', asset: USDC_ADDRESS, perPayment: world.plan.amount }
+    const other = createTollgate({ url: world.gateway.url, wallet, limits: { assets: [asset] } })
+    await other.buy()
+    other.close()
+    release()
+    await page.getByText(BOUGHT_EARLIER).waitFor()
+    expect(browser.signatures()).toBe(0)
+    expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - BigInt(world.plan.amount))
   })
 
   test('can be cancelled while the wallet does not answer, and a late signature pays nothing', async () => {

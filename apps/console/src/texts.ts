@@ -574,7 +574,11 @@ export const buyer = {
       failed: { title: 'Nothing was bought', text: '' },
       elsewhere: {
         title: 'This wallet is buying elsewhere',
-        text: 'Another tab of this browser buys credits of this plan just now. Finish or cancel it there; nothing was asked here.',
+        text: 'Another tab of this browser buys credits of this plan just now. Finish or cancel it there; nothing was asked for here.',
+      },
+      busy: {
+        title: 'No payment was asked for',
+        text: 'The gateway takes no new payment of this wallet just now: an earlier one may be under way. Look at the page Payments, and try again in a moment.',
       },
       expired: {
         title: 'Nothing was bought',

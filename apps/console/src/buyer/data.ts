@@ -74,8 +74,16 @@ export const useCalls = (address: string) => usePages<UsageRecord>(`/history/${a
 export const usePayments = (address: string) =>
   usePages<PaymentRecord>(`/payments/${address}`, 'payments', address)
 
-const readPaymentProgress = (address: string, id: string, signal?: AbortSignal) =>
+export const readPaymentProgress = (address: string, id: string, signal?: AbortSignal) =>
   requestJson<PaymentProgress>('GET', `/payments/${address}/${id}`, { signal })
+
+/** The payments that have bought credits of a plan, of the newest ones. */
+export async function readCreditedIds(address: string, planId: number): Promise<string[]> {
+  const { data } = await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=${PAGE_ROWS}`)
+  return data
+    .filter(({ status, pricing_plan_id: id }) => status === 'credited' && id === planId)
+    .map(({ id }) => id)
+}
 
 /** The payment of this nonce; null if the gateway does not know it. `id`: of the payment, if that is known. */
 export async function readOwnPayment(

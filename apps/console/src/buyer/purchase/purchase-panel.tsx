@@ -57,7 +57,7 @@ const outcomes: Partial<Record<PurchaseStatus, 'bought' | 'failed'>> = {
 }
 
 function Steps({ purchase, status }: { purchase: Purchase; status: PurchaseStatus }) {
-  if (status === 'elsewhere') return null
+  if (status === 'elsewhere' || status === 'busy') return null
   const { record, isPriced, isSigned } = purchase
   const payment = record ?? undefined
   const steps = stepsOf({ isPriced, isSigned, payment, outcome: outcomes[status] ?? 'open' })
@@ -121,6 +121,7 @@ const repeatable: ReadonlySet<PurchaseStatus> = new Set([
   'failed',
   'cancelled',
   'elsewhere',
+  'busy',
   'expired',
 ])
 

@@ -46,6 +46,7 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
   ['cancelled before the signature', failed('ABORTED', asked, false), 'cancelled', 'over'],
   ['cancelled, and yet stored', failed('ABORTED', asked, true), 'unknown', 'undecided'],
   ['signed, and not stored', failed('STORAGE_FAILED', signed, false), 'failed', 'over'],
+  ['while another device pays', failed('PAYMENT_PENDING', asked, false), 'busy', 'over'],
   ['bought in another tab', failed('PURCHASE_UNDER_WAY', asked, false), 'elsewhere', 'over'],
 
   ['a proxy answers the payment', failed('GATEWAY_ERROR', sent, true), 'unknown', 'undecided'],

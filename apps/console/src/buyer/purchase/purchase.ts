@@ -48,6 +48,8 @@ export type PurchaseStatus =
   | 'failed'
   /** Another tab, or a call, buys on the plan just now. */
   | 'elsewhere'
+  /** The gateway takes no payment of the wallet just now: another client of it may be paying. */
+  | 'busy'
   /** It can be taken no more, and was not. */
   | 'expired'
   /** It has expired, and may have been taken before. */
@@ -104,6 +106,7 @@ export function statusOf(purchase: Purchase, isOnline: boolean): PurchaseStatus 
 function endOf({ isEarlier, nonce, record }: Purchase, code: unknown): PurchaseStatus {
   if (code === 'PAYMENT_UNKNOWN') return 'lost'
   if (code === 'PURCHASE_UNDER_WAY') return 'elsewhere'
+  if (code === 'PAYMENT_PENDING') return 'busy'
   if (code === 'ABORTED' || code === 'CLOSED') return 'cancelled'
   if (!isEarlier || code !== 'PAYMENT_NOT_APPROVED') return 'failed'
   // It has ended, here or in another tab: only the gateway says how.

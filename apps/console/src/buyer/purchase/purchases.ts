@@ -3,7 +3,7 @@ import { ApiError } from '../../api/api-error'
 import { shared } from '../../texts'
 import { POLL_INTERVAL_MS, readOwnPayment } from '../data'
 import { type ConnectedWallet } from '../wallets/found-wallets'
-import { begun, continued, isFollowed, isUndecided, keyOf, type Purchase } from './purchase'
+import { begun, continued, isFollowed, isOf, isUndecided, keyOf, type Purchase } from './purchase'
 
 const SLOW_POLL_INTERVAL_MS = 3_000
 
@@ -114,8 +114,8 @@ export function createPurchases(onEnd: () => void) {
     cancel: (key: string) => runs.get(key)?.abort(),
 
     cancelUnsigned(address: string) {
-      for (const { key, address: payer, isSigned } of all)
-        if (payer === address && !isSigned) runs.get(key)?.abort()
+      for (const purchase of all)
+        if (isOf(purchase, { address }) && !purchase.isSigned) runs.get(purchase.key)?.abort()
     },
 
     dismiss: (key: string) => publish(all.filter((one) => one.key !== key)),

@@ -1,4 +1,5 @@
 import { type OpenPayment, type Plan } from '@tollgate/wallet'
+import { readCreditedIds, readPaymentProgress } from '../data'
 import { createClient } from '../wallets/create-client'
 import { type ConnectedWallet } from '../wallets/found-wallets'
 import { type Purchase } from './purchase'
@@ -19,7 +20,7 @@ export async function runPurchase(parts: {
     plans: [plan],
     plan,
     // The reader has pressed the button with this price; the wallet asks again.
-    approve: () => !isEarlier,
+    approve: async () => !isEarlier && !(await isMadeMeanwhile()),
     isSilent,
     onSigned() {
       isSigned = true
@@ -31,6 +32,19 @@ export async function runPurchase(parts: {
   let isLooking = false
   let isOver = false
   const isStopped = () => isOver
+
+  const before = isEarlier ? undefined : readCreditedIds(wallet.address, plan.id).catch(() => undefined)
+
+  /** By another client of the wallet, while this one waited for the price: that purchase is shown, and no other one is made. */
+  async function isMadeMeanwhile(): Promise<boolean> {
+    const known = await before
+    const now = known && (await readCreditedIds(wallet.address, plan.id).catch(() => undefined))
+    const made = now?.find((id) => known?.includes(id) === false)
+    if (made === undefined) return false
+    const record = await readPaymentProgress(wallet.address, made)
+    change({ record, isEarlier: true })
+    return true
+  }
 
   const findStored = async (): Promise<OpenPayment | undefined> =>
     (await client.openPayments()).find(({ planId }) => planId === plan.id)

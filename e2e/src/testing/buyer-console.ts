@@ -44,6 +44,7 @@ export async function openBuyerConsole(url: string) {
       wallet = next
       isConnected = false
       asked.length = 0
+      answered = Promise.resolve()
     },
 
     /** The user chooses another account in the wallet. */

@@ -215,7 +215,7 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
-  test('asks for the next calls a few times, and then when it is told to', async () => {
+  test('asks for the next calls a few times, and then only at the press of a button', async () => {
     const page = await browser.context.newPage()
     await page.clock.install()
     let refused = 0

@@ -3,6 +3,7 @@ import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { Webhook } from 'standardwebhooks'
+import { buyButton, connectWallet } from './testing/buyer-console'
 import {
   accessibilityProblems,
   LARGE,
@@ -44,15 +45,8 @@ describeInBrowser('the console of a buyer', () => {
 
   const open = (path = '') => browser.openPage(`${world.gateway.url}/console/#/${path}`)
 
-  async function connect(page: Page) {
-    await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Test wallet' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'hidden' })
-  }
-
-  async function buy(page: Page) {
-    await page.getByRole('button', { name: 'Buy 100 credits of Base Sepolia starter' }).click()
-  }
+  const connect = connectWallet
+  const buy = (page: Page) => buyButton(page).click()
 
   test('the root of the gateway leads to it', async () => {
     const page = await browser.openPage(world.gateway.url)
@@ -222,6 +216,65 @@ describeInBrowser('the console of a buyer', () => {
     await page.close()
   })
 
+  test('asks for the next calls a few times, and then only at the press of a button', async () => {
+    const page = await browser.context.newPage()
+    await page.clock.install()
+    let refused = 0
+    await page.route('**/history/**', (route) => {
+      if (!route.request().url().includes('before=')) return route.fulfill({ json: firstCalls })
+      refused += 1
+      return route.fulfill({ status: 500, json: { code: 'INTERNAL', message: 'no' } })
+    })
+    await page.goto(`${world.gateway.url}/console/#/calls`)
+    await connect(page)
+    await page.getByRole('table').press('End')
+    const failed = page.getByRole('alert').getByText('That did not work')
+    while (!(await failed.isVisible())) await page.clock.runFor(1_000)
+    expect(refused).toBe(4)
+    await page.clock.runFor(600_000)
+    expect(refused).toBe(4)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    while (refused < 5) await page.clock.runFor(100)
+    await page.close()
+  })
+
+  test('does not call a wallet unable to pay while the plans cannot be read', async () => {
+    const page = await open('plans')
+    await connect(page)
+    await page.getByText('0.01 USDC').waitFor()
+    await page.route('**/pricing', (route) =>
+      route.fulfill({ status: 400, json: { code: 'X', message: 'no plans' } }),
+    )
+    await page.goto(`${world.gateway.url}/console/#/keys`)
+    await page.reload()
+    await connect(page)
+    await page.getByRole('alert').getByText('no plans').waitFor()
+    expect(await page.getByText('can pay none of the plans').count()).toBe(0)
+    await page.unroute('**/pricing')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('Keys are private').waitFor()
+    await page.close()
+  })
+
+  test('lists each wallet that announces itself, and none that does so wrongly', async () => {
+    const page = await open('plans')
+    await page.evaluate(`
+      const announce = (detail) => window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+      const provider = { request: () => Promise.reject({ amount: 1n }) }
+      announce({ provider })
+      announce(undefined)
+      announce({ info: { uuid: '2', name: 'Second wallet', icon: '', rdns: 'example.wallet' }, provider })
+      announce({ info: { uuid: '3', name: '', icon: '', rdns: '' }, provider })
+    `)
+    await page.getByRole('banner').getByRole('button', { name: 'Connect a wallet' }).click()
+    const dialog = page.getByRole('dialog')
+    for (const name of ['Test wallet', 'Second wallet', 'A wallet without a name'])
+      await dialog.getByRole('button', { name }).waitFor()
+    await dialog.getByRole('button', { name: 'Second wallet' }).click()
+    await dialog.getByText('That did not work').waitFor()
+    await page.close()
+  })
+
   test.each(['light', 'dark'] as const)(
     'breaks no rule of accessibility, and fits 360 pixels, %s',
     async (scheme) => {
@@ -274,3 +327,21 @@ describeInBrowser('the console of a buyer', () => {
     },
   )
 })
+
+/** The newest of more calls than a page has. */
+const firstCalls = {
+  data: Array.from({ length: 100 }, (_, at) => ({
+    id: 1000 - at,
+    pricing_plan_id: 1,
+    chain_id: '84532',
+    transport: 'rpc',
+    rpc_method: 'eth_chainId',
+    credits: 1,
+    status_code: 200,
+    outcome: 'success',
+    latency_ms: 1,
+    created_at: '2026-11-25T12:00:00.000Z',
+    key_label: null,
+  })),
+  pagination: { total: 200 },
+}

@@ -119,7 +119,9 @@ describeInBrowser('recipients and snippets in the console of a merchant', () => 
     expect(await page.getByRole('option').allTextContents()).toEqual(['USDC on base-sepolia'])
     await page.keyboard.press('Escape')
     await page.getByLabel('Price in USDC').fill('0')
-    await page.getByText('An amount above 0 with at most 6 decimals, and nothing between thousands.').waitFor()
+    await page
+      .getByText('An amount above 0 with at most 6 decimals, and nothing between thousands.')
+      .waitFor()
     await page.close()
   })
 

@@ -533,7 +533,14 @@ export const buyer = {
     connect: 'Connect a wallet',
     choose: 'Connect a wallet',
     needed: 'Connect a wallet to see what is its own',
-    disconnect: 'Disconnect',
+    disconnect: 'Sign out and disconnect',
+    stillSignedIn: {
+      title: 'The session has not ended',
+      text: 'The gateway did not confirm the end of your session, so it may go on. No payment needs it: each one is signed in your wallet.',
+      leave: 'Disconnect only',
+    },
+    nameless: 'A wallet without a name',
+    notAsked: 'Your wallet is asked for a signature only when you press a button.',
     copyAddress: 'Copy the address',
     cosmosChain: 'Cosmos chain',
     nothingYet: 'Connecting shows your address to this page. It costs nothing and pays nothing.',
@@ -584,38 +591,90 @@ export const buyer = {
     transaction: 'Transaction',
     states: { done: 'done', active: 'under way', waiting: 'not yet', failed: 'failed' },
     steps: {
-      'sign-in': { name: 'Sign in', text: 'Sign the text that your wallet shows. It pays nothing.' },
+      'sign-in': { name: 'Sign in', text: 'If your wallet shows a text, sign it. It pays nothing.' },
       sign: { name: 'Sign the payment', text: 'Confirm the price in your wallet.' },
       broadcast: { name: 'Broadcast', text: 'The payment is checked and sent to the chain.' },
       confirm: { name: 'Confirmed', text: 'The transaction waits for its block.' },
       credit: { name: 'Credited', text: 'The credits are being added to your balance.' },
     },
+    /** In the place of the text above. */
+    broadcast: {
+      signed: 'The payment is being sent to the gateway.',
+      unsent: 'This browser is offline.',
+      unknown: 'The gateway has not said that it has the payment.',
+      lost: 'The gateway has not said what became of the payment.',
+    },
     confirmations: (count: number, required: number) => `${count} of ${required} confirmations`,
-    bought: {
-      title: 'Credits added',
-      text: (credits: string) => `You have bought ${credits} credits.`,
+    ofWallet: (address: string) => `With the wallet ${address}`,
+    connectAgain: (address: string) => `Connect ${address} again to go on.`,
+    cancelText: 'Nothing is signed yet. After you cancel, a signature in the wallet pays nothing.',
+    bought: (credits: string) => `You have bought ${credits} credits.`,
+    boughtEarlier: (credits: string) =>
+      `Your earlier purchase of ${credits} credits is credited. It was paid once, and nothing else was signed.`,
+    outcomes: {
+      credited: { title: 'Credits added', text: '' },
+      unsent: {
+        title: 'The payment is signed, and perhaps not sent',
+        text: 'This browser is offline. It keeps the payment, and sends the same one when it is online again. Do not buy elsewhere meanwhile.',
+      },
+      unknown: {
+        title: 'The outcome is not known yet',
+        text: 'The payment is signed, and may have been taken: the gateway has not said so. Do not pay again. This browser keeps the payment, and only ever sends this same one.',
+      },
+      known: {
+        title: 'The payment is under way',
+        text: 'The gateway has it. Do not sign another one. It is credited as soon as the chain confirms it, also if you close this page.',
+      },
+      refused: {
+        title: 'Nothing was bought',
+        text: 'The gateway refused the payment, and took nothing. It is sent again only if you try again.',
+      },
+      disputed: {
+        title: 'Do not pay again',
+        text: 'The payment moved another amount than was signed. Ask the operator of this gateway to decide.',
+      },
+      cancelled: {
+        title: 'Cancelled',
+        text: 'Nothing was paid. Reject the request if your wallet still shows it; a signature there pays nothing.',
+      },
+      failed: { title: 'Nothing was bought', text: '' },
+      elsewhere: {
+        title: 'This wallet is buying elsewhere',
+        text: 'Another tab of this browser buys credits of this plan just now. Finish or cancel it there; nothing was asked for here.',
+      },
+      busy: {
+        title: 'No payment was asked for',
+        text: 'The gateway takes no new payment of this wallet just now: an earlier one may be under way. Look at the page Payments, and try again in a moment.',
+      },
+      expired: {
+        title: 'Nothing was bought',
+        text: 'The gateway never had your earlier payment, and it has expired: it can be taken no more.',
+      },
+      lost: {
+        title: 'It is not known what became of the payment',
+        text: 'It has expired, and may have been taken before. Look at the page Payments and at your wallet before you buy again; if the money is gone without credits, ask the operator of this gateway.',
+      },
     },
-    pending: {
-      title: 'The payment is under way',
-      text: 'Do not sign another one. It is credited as soon as the chain confirms it, also if you close this page.',
-    },
-    failed: { title: 'Nothing was bought' },
     askAgain: 'Ask again',
     tryIt: 'Try a call',
     advice: {
+      ABORTED: 'You cancelled. What was not signed by then is not paid.',
+      CLOSED: 'The page was left. What was not signed by then is not paid.',
       SIGNATURE_REFUSED: 'The wallet did not sign, so nothing was paid.',
       SIGN_IN_REFUSED: 'The gateway did not accept the sign-in; nothing was paid.',
-      PAYMENT_REFUSED: 'The payment was refused, and nothing was taken. Remove the cause, then try again.',
+      PAYMENT_REFUSED: 'Remove the cause, then try again.',
       PAYMENT_NOT_APPROVED: 'You did not confirm the payment, so nothing was paid.',
       PAYMENT_DISPUTED: 'Do not pay again: ask the operator of this gateway to decide.',
       PAYMENT_PENDING: 'The payment is under way. Ask again; never sign a second one.',
-      PAYMENT_UNKNOWN: 'The payment may be under way. Ask again; never sign a second one.',
+      PAYMENT_UNKNOWN: 'The payment may have been taken. Look at the page Payments before you pay again.',
+      PURCHASE_UNDER_WAY: 'Another tab of this browser buys credits of this plan just now.',
       CLOCK_WRONG: 'Set the clock of this device; nothing was paid.',
       LIMIT_REACHED: 'The price has changed. Reload the page to see the new one.',
       NO_PAYABLE_OFFER: 'This wallet cannot pay this plan. Choose another plan or wallet.',
-      UNREACHABLE: 'Look at your connection, then try again. A signed payment is kept and sent again.',
-      TIMEOUT: 'Try again. A signed payment is kept and sent again.',
-      OTHER: 'Try again. A signed payment is kept and sent again, never a second one.',
+      STORAGE_FAILED:
+        'This browser does not let the page keep payments, so nothing is paid. Open the page over https, allow its site data, or leave the private window.',
+      UNREACHABLE: 'Look at your connection, then try again.',
+      TIMEOUT: 'Try again.',
     },
   },
   approval: {
@@ -645,6 +704,7 @@ export const buyer = {
     settled: 'Settled',
     reversed: 'Reversed',
     id: 'Id',
+    smallestUnits: (amount: string) => `${amount} of the smallest unit`,
     statuses: {
       received: 'received',
       settling: 'under way',
@@ -731,6 +791,9 @@ export const buyer = {
     params: 'Parameters',
     notJson: 'This is not JSON',
     run: 'Run',
+    waits: 'If your wallet shows a request, answer it there.',
+    waitsForPurchase:
+      'Your purchase on the page Plans comes first: finish it in your wallet, or cancel it there.',
     price: (credits: number) => (credits === 1 ? 'Costs 1 credit' : `Costs ${credits} credits`),
     answer: 'Answer',
     failed: 'The call was not served',

@@ -12,8 +12,8 @@ const ACTION_TIMEOUT_MS = 60_000
 const ANNOUNCED_WALLET = `
 const provider = {
   request: ({ method, params = [] }) => walletRequest(method, params),
-  on() {},
-  removeListener() {},
+  on: (event, listener) => window.addEventListener('test-wallet-changes', listener),
+  removeListener: (event, listener) => window.removeEventListener('test-wallet-changes', listener),
 }
 const info = { uuid: '3f0c6a5e-7a1d-4a70-9a0e-51d1c1a7f0de', name: 'Test wallet', icon: 'data:image/svg+xml,', rdns: 'example.wallet' }
 const announce = () =>

@@ -17,6 +17,8 @@ export const advice = {
     'Remove the cause that the message names, such as a missing balance, and call again. The gateway charged nothing; at another resource, look for the payment on chain.',
   PAYMENT_UNKNOWN:
     'The payment may have been taken without an answer. Look for it on chain before you call again.',
+  PURCHASE_UNDER_WAY:
+    'Wait until the other tab, process or call of this wallet has bought, and look at the balance before you buy again.',
   RPC_ERROR: 'The node refused the call: `details` has its code, message and data.',
   SIGNATURE_REFUSED: 'The wallet did not sign. Ask its user, and call again.',
   SIGN_IN_REFUSED: 'Read the message: the gateway did not take the sign-in.',

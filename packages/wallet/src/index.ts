@@ -5,7 +5,9 @@ export { browserStorage } from './storage/browser-storage.js'
 export { memoryStorage } from './storage/memory-storage.js'
 export { type WalletStorage } from './storage/storage.js'
 export {
+  type BuyOptions,
   type CallOptions,
+  type OpenPayment,
   type Page,
   type PageOptions,
   type Purchase,

@@ -3,7 +3,7 @@ import { createEvents, type TollgateEvents } from './events.js'
 import { createCalls } from './gateway/calls.js'
 import { createGatewayClient, isSessionEnd } from './gateway/gateway-client.js'
 import { createPlanChoice } from './gateway/plan-choice.js'
-import { createPurchases, type Purchase } from './gateway/purchases.js'
+import { createPurchases, type BuyOptions, type OpenPayment, type Purchase } from './gateway/purchases.js'
 import { createSessions } from './gateway/sessions.js'
 import {
   type AccessKey,
@@ -52,7 +52,7 @@ export type TollgateOptions = {
   nodes?: Record<string, string>
 }
 
-export { type Purchase }
+export { type BuyOptions, type OpenPayment, type Purchase }
 
 export type Page<T> = { data: T[]; total: number }
 export type PageOptions = { limit?: number; before?: string | number }
@@ -72,7 +72,9 @@ export type Tollgate = {
   history(page?: PageOptions): Promise<Page<UsageRecord>>
   payments(page?: PageOptions): Promise<Page<PaymentRecord>>
   /** Buys the credits of one payment, also if there are some left: of the plan in use, or else of one within the limits. */
-  buy(options?: CallOptions): Promise<Purchase>
+  buy(options?: CallOptions & BuyOptions): Promise<Purchase>
+  /** The signed payments for credits whose outcome is not known, as the storage has them; `buy()` sends the one of its plan again. */
+  openPayments(): Promise<OpenPayment[]>
   keys: {
     list(): Promise<AccessKey[]>
     create(key: NewAccessKey): Promise<CreatedAccessKey>
@@ -202,7 +204,8 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     credits: () => live(async () => gateway.credits(await wallet.address())),
     history: (page = {}) => live(async () => pageFrom(await gateway.history(await wallet.address(), page))),
     payments: (page = {}) => live(async () => pageFrom(await gateway.payments(await wallet.address(), page))),
-    buy: ({ signal } = {}) => live((commit) => purchases.buy({ signal, commit }), signal),
+    buy: ({ signal, wait = true } = {}) => live((commit) => purchases.buy({ signal, wait, commit }), signal),
+    openPayments: () => live(async () => purchases.openPayments(await wallet.address())),
     keys: {
       list: () => live(() => inSession((token) => gateway.keys.list(token))),
       create: (key) => live(() => inSession((token) => gateway.keys.create(token, key))),

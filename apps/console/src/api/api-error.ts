@@ -30,5 +30,14 @@ export const isOutcomeUnknown = (error: unknown): error is ApiError =>
 /** In words. Wallets throw objects that are no errors. */
 export function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown }
-  return typeof message === 'string' && message !== '' ? message : JSON.stringify(error)
+  return typeof message === 'string' && message !== '' ? message : textOf(error)
+}
+
+function textOf(error: unknown): string {
+  try {
+    return JSON.stringify(error)
+  } catch {
+    // It has a BigInt, or itself.
+    return String(error)
+  }
 }

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { type CreditBalance, type PaymentRecord, type Plan, type UsageRecord } from '@tollgate/wallet'
 import { requestJson, withQuery } from '../api/api'
+import { longList } from '../ui/long-list'
 import { type PaymentProgress } from './purchase/purchase-steps'
 
 /** What the gateway answers to reads. All but the catalog are of one wallet, and public. */
@@ -19,12 +20,17 @@ export type Provider = {
   methods: Record<string, number>
 }
 
-export const usePlans = () =>
+export const usePlans = ({ isNeeded = true } = {}) =>
   useQuery({
+    enabled: isNeeded,
     queryKey: ['plans'],
     queryFn: ({ signal }) => requestJson<Plan[]>('GET', '/pricing', { signal }),
     staleTime: CATALOG_STALE_MS,
   })
+
+/** As CAIP-2. */
+export const networkOf = (ecosystem: string, chainId: string): string =>
+  `${ecosystem === 'evm' ? 'eip155' : ecosystem}:${chainId}`
 
 export const useProviders = () =>
   useQuery({
@@ -48,28 +54,50 @@ export const useCredits = (address: string) =>
 
 type Page<Row> = { data: Row[]; pagination: { total: number } }
 
-/** All rows so far, the newest first. A page begins after the last row of the one before, so no row is shown twice or missed. */
-function usePages<Row extends { id: string | number }>(path: string, name: string, address: string) {
-  const query = useInfiniteQuery({
+/** All rows, the newest first. A page begins after the last row of the one before, so no row is shown twice or missed. */
+const usePages = <Row extends { id: string | number }>(path: string, name: string, address: string) =>
+  useInfiniteQuery({
     queryKey: [name, address],
     initialPageParam: undefined as string | number | undefined,
-    queryFn: ({ signal, pageParam }) =>
-      requestJson<Page<Row>>('GET', withQuery(path, { limit: PAGE_ROWS, before: pageParam }), { signal }),
-    getNextPageParam: ({ data }) => (data.length < PAGE_ROWS ? undefined : data.at(-1)?.id),
+    queryFn: async ({ signal, pageParam }) =>
+      (
+        await requestJson<Page<Row>>('GET', withQuery(path, { limit: PAGE_ROWS, before: pageParam }), {
+          signal,
+        })
+      ).data,
+    getNextPageParam: (page) => (page.length < PAGE_ROWS ? undefined : page.at(-1)?.id),
+    ...longList,
   })
-  return { query, rows: query.data?.pages.flatMap(({ data }) => data) ?? [] }
-}
 
 export const useCalls = (address: string) => usePages<UsageRecord>(`/history/${address}`, 'history', address)
 
 export const usePayments = (address: string) =>
   usePages<PaymentRecord>(`/payments/${address}`, 'payments', address)
 
-export const readNewestPayment = async (address: string, signal?: AbortSignal) =>
-  (await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=1`, { signal })).data[0]
-
 export const readPaymentProgress = (address: string, id: string, signal?: AbortSignal) =>
   requestJson<PaymentProgress>('GET', `/payments/${address}/${id}`, { signal })
+
+/** The payments that have bought credits of a plan, of the newest ones. */
+export async function readCreditedIds(address: string, planId: number): Promise<string[]> {
+  const { data } = await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=${PAGE_ROWS}`)
+  return data
+    .filter(({ status, pricing_plan_id: id }) => status === 'credited' && id === planId)
+    .map(({ id }) => id)
+}
+
+/** The payment of this nonce; null if the gateway does not know it. `id`: of the payment, if that is known. */
+export async function readOwnPayment(
+  address: string,
+  nonce: string,
+  id: string | undefined,
+): Promise<PaymentProgress | null> {
+  const { data } =
+    id === undefined
+      ? await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=${PAGE_ROWS}`)
+      : { data: [{ id, nonce }] }
+  const found = data.find((payment) => payment.nonce === nonce)
+  return found ? readPaymentProgress(address, found.id) : null
+}
 
 export const usePaymentProgress = (address: string, id: string) =>
   useQuery({

@@ -13,6 +13,7 @@ import { NotFound } from '../shell/not-found'
 import { buyer } from '../texts'
 import { onDemand } from '../ui/on-demand'
 import { Overview } from './pages/overview'
+import { PurchaseProvider } from './purchase/purchase-context'
 import { ConnectButton } from './wallets/connect-button'
 import { WalletProvider } from './wallets/wallet-context'
 
@@ -37,18 +38,20 @@ const items: NavItem[] = [
 /** The gateway's pages, for the owner of a wallet. */
 export const View = () => (
   <WalletProvider>
-    <Frame title={buyer.title} items={items} account={<ConnectButton />}>
-      <Switch>
-        <Route path="/" component={Overview} />
-        <Route path="/plans" component={Plans} />
-        <Route path="/playground" component={Playground} />
-        <Route path="/calls" component={Calls} />
-        <Route path="/payments" component={Payments} />
-        <Route path="/payments/:id">{({ id }) => <Payment id={id} />}</Route>
-        <Route path="/keys" component={Keys} />
-        <Route path="/webhooks/*?" component={Webhooks} />
-        <Route component={NotFound} />
-      </Switch>
-    </Frame>
+    <PurchaseProvider>
+      <Frame title={buyer.title} items={items} account={<ConnectButton />}>
+        <Switch>
+          <Route path="/" component={Overview} />
+          <Route path="/plans" component={Plans} />
+          <Route path="/playground" component={Playground} />
+          <Route path="/calls" component={Calls} />
+          <Route path="/payments" component={Payments} />
+          <Route path="/payments/:id">{({ id }) => <Payment id={id} />}</Route>
+          <Route path="/keys" component={Keys} />
+          <Route path="/webhooks/*?" component={Webhooks} />
+          <Route component={NotFound} />
+        </Switch>
+      </Frame>
+    </PurchaseProvider>
   </WalletProvider>
 )

@@ -77,7 +77,7 @@ test('GET /payments/:wallet | CSV of payments, with a link to the next', async (
     await insertPayment(gateway.pool, { wallet: address, credits: 1, status: 'failed' })
   const { text } = await csvOf(`/payments/${address}?limit=2`).expect(200)
   expect(text.split('\r\n')[0]).toBe(
-    'id,pricing_plan_id,network,chain_id,asset,amount,payer,pay_to,credits,status,transaction,block_number,created_at,settled_at,reversed_at',
+    'id,pricing_plan_id,network,chain_id,asset,amount,payer,pay_to,credits,status,transaction,block_number,created_at,settled_at,reversed_at,nonce,decimals,display_denom',
   )
   const pages = await follow(`/payments/${address}?limit=2`)
   expect(pages.map((lines) => lines.length)).toEqual([2, 2, 1])

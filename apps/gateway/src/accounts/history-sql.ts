@@ -52,8 +52,11 @@ const recentIds = (account: string) => `(
     ORDER BY id DESC LIMIT (SELECT $2::int + $3::int)
   )`
 
+/** A refused payment that was signed again has given up its nonce (`payments/store.ts`). */
 const PAYMENT_COLUMNS = `id, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, credits, status, transaction,
-    block_number, created_at, settled_at, reversed_at`
+    block_number, created_at, settled_at, reversed_at, split_part(nonce, ' of ', 1) AS nonce,
+    (SELECT decimals FROM pricing_plans WHERE pricing_plans.id = pricing_plan_id AND asset_address = asset) AS decimals,
+    (SELECT display_denom FROM pricing_plans WHERE pricing_plans.id = pricing_plan_id AND asset_address = asset) AS display_denom`
 
 /** A row without an `id` means an empty page. `is_known` is false if `before` is no payment of this wallet. */
 export type PaymentPageRow = { total: bigint; is_known: boolean } & ({ id: null } | PaymentRow)
@@ -74,6 +77,9 @@ export type PaymentRow = {
   created_at: Date
   settled_at: Date | null
   reversed_at: Date | null
+  nonce: string
+  decimals: number | null
+  display_denom: string | null
 }
 
 /** $1 wallet, $2 only payments older than this one, or null, $3 limit, $4 offset. */
@@ -94,7 +100,7 @@ FROM (
 ) AS counted LEFT JOIN page ON true
 ORDER BY page.created_at DESC, page.id DESC`
 
-export type PaymentDetailsRow = PaymentRow & { nonce: string; error_reason: string | null }
+export type PaymentDetailsRow = PaymentRow & { error_reason: string | null }
 
 /** $1 wallet, $2 payment. */
-export const PAYMENT = `SELECT ${PAYMENT_COLUMNS}, nonce, error_reason FROM payments WHERE id = $2::uuid AND wallet = $1`
+export const PAYMENT = `SELECT ${PAYMENT_COLUMNS}, error_reason FROM payments WHERE id = $2::uuid AND wallet = $1`

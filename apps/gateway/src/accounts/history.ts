@@ -71,7 +71,7 @@ export function createHistory({ pool }: GatewayDatabase) {
       return { data, pagination: { limit, offset, total: Number(rows[0]?.total ?? 0n) } }
     },
 
-    /** `record` is public; the rest is for looking the payment up at the facilitator. */
+    /** `record` is public. */
     async findPayment(wallet: string, id: string) {
       const { rows } = await pool.query<PaymentDetailsRow>({
         name: 'payment',
@@ -79,7 +79,7 @@ export function createHistory({ pool }: GatewayDatabase) {
         values: [wallet, id],
       })
       const [row] = rows
-      return row && { record: paymentOf(row), nonce: row.nonce, errorReason: row.error_reason }
+      return row && { record: paymentOf(row), errorReason: row.error_reason }
     },
   }
 }

@@ -177,7 +177,7 @@ describe('4. GET /history/:wallet', () => {
 describe('4. GET /payments/:wallet', () => {
   test('response | one payment record', async () => {
     const { data } = await pageOf(`/payments/${wallet.address}`, { limit: 100 })
-    const { network, chain_id, asset_address, amount, pay_to, credits } = planOf()
+    const { network, chain_id, asset_address, amount, pay_to, credits, decimals, display_denom } = planOf()
     expect(data.find(({ transaction }) => transaction !== null)).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
       pricing_plan_id: 1,
@@ -194,6 +194,9 @@ describe('4. GET /payments/:wallet', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       settled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       reversed_at: null,
+      nonce: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      decimals,
+      display_denom,
     })
   })
 })

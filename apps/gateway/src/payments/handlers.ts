@@ -47,8 +47,8 @@ export function createPaymentHandlers(parts: {
           'NOT_FOUND',
           'This wallet has no such payment; GET /payments/:wallet lists its payments',
         )
-      const { record, nonce, errorReason } = payment
-      const { status, transaction, network, asset, payer } = record
+      const { record, errorReason } = payment
+      const { status, transaction, network, asset, payer, nonce } = record
       const settlement = SENT.has(status)
         ? await findSettlement(id, { network, asset, payer, nonce })
         : undefined

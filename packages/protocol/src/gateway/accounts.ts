@@ -138,6 +138,15 @@ export const PaymentHistoryRecord = z
       .describe(
         'When the gateway learned that a reorganization of the chain undid it, and the payer keeps the money; its credits stay. Null in any other case.',
       ),
+    nonce: z.string().meta({
+      description:
+        'Tells the signed payment from the payer’s others: the nonce of EIP-3009, or `sequence` and the number on Cosmos.',
+    }),
+    decimals: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of the asset. Null if the plan is paid in another asset by now.' }),
+    display_denom: z.string().nullable().meta({ description: 'The symbol of the asset. Null likewise.' }),
   })
   .meta({
     id: 'PaymentRecord',

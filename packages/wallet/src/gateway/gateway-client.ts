@@ -104,9 +104,10 @@ export function createGatewayClient(url: string, http: Http, now: () => number) 
 
 function outcomeOf(answer: Response, body: unknown, receivedAt: number): PurchaseOutcome {
   const refusal = refusalOf(answer, body)
-  const { message } = refusal
+  const { message, details } = refusal
   if (isSessionEnd(refusal)) return { kind: 'session-ended' }
-  if (answer.status === 409) return { kind: 'disputed', message }
+  // Another 409 may be of a proxy.
+  if (details['code'] === 'PAYMENT_DISPUTED') return { kind: 'disputed', message }
   if (answer.status === 402) {
     const required = parsePaymentRequired(answer, body, receivedAt)
     if (required) return { kind: 'payment-required', required, message }

@@ -2,6 +2,7 @@ import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
+import { type ProposedPayment } from '../limits.js'
 import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
 import { createRecordPaid } from '../payments/record-paid.js'
@@ -10,10 +11,28 @@ import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { randomId } from '../encoding.js'
 import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
-import { keyPart, type Session, type Sessions } from './sessions.js'
+import { keyPart, type Account, type Session, type Sessions } from './sessions.js'
 
 /** `amount` is in the asset's smallest unit. */
 export type Purchase = { planId: number; amount: bigint; transaction: string; credits: number }
+
+/** A signed payment for credits of which the gateway has not said what became of it. */
+export type OpenPayment = ProposedPayment & {
+  planId: number
+  /** As the gateway's records have it; absent if it was signed by an older version. */
+  nonce?: string
+  /** In Unix milliseconds. */
+  signedAt: number
+  /** In Unix seconds: after it no chain takes the payment any more. */
+  validUntil?: number
+  /** The gateway has refused it so far: it takes it only if it is sent again. */
+  isRefused: boolean
+}
+
+export type BuyOptions = {
+  /** `false`: fails with PURCHASE_UNDER_WAY while another tab, process or call of this wallet buys on the plan. Default: waits for it. */
+  wait?: boolean
+}
 
 export type Purchases = ReturnType<typeof createPurchases>
 
@@ -73,20 +92,36 @@ export function createPurchases(parts: {
     return !isBought
   }
 
-  async function buy(caller: Caller = {}): Promise<Purchase> {
-    const session = await sessions.openToBuy(caller.signal)
-    return exclusively(session, () => buyOne(session, caller), caller)
-  }
-
-  function exclusively<T>(session: Session, task: () => Promise<T>, { signal }: Caller): Promise<T> {
-    return storage.lock(
-      `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
-      task,
-      signalOf({ closed, signal }),
+  async function buy({ wait = true, ...caller }: Caller & BuyOptions = {}): Promise<Purchase> {
+    const account = await sessions.accountToBuy(caller.signal)
+    const task = async () => buyOne(await sessions.openFor(account, caller.signal), caller)
+    if (wait) return exclusively(account, task, caller)
+    const purchase = await storage.tryLock(lockOf(account), task)
+    if (purchase) return purchase
+    throw new TollgateError(
+      'PURCHASE_UNDER_WAY',
+      'Another tab, process or call of this wallet buys credits of this plan just now',
     )
   }
 
-  const purposeOf = ({ plan }: Session) => `credits of plan ${plan.id} at ${gateway.url}`
+  const exclusively = <T>(account: Account, task: () => Promise<T>, { signal }: Caller): Promise<T> =>
+    storage.lock(lockOf(account), task, signalOf({ closed, signal }))
+
+  const lockOf = ({ plan, address }: Account) =>
+    `buy/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
+
+  const [BEFORE_PLAN, AFTER_PLAN] = ['credits of plan ', ` at ${gateway.url}`]
+  const purposeOf = ({ plan }: Account) => `${BEFORE_PLAN}${plan.id}${AFTER_PLAN}`
+
+  async function openPayments(address: string): Promise<OpenPayment[]> {
+    return (await log.list(address)).flatMap((payment) => {
+      const { purpose, state, nonce, signedAt, validUntil, isRefused = false } = payment
+      if (state !== 'open' || !purpose.startsWith(BEFORE_PLAN) || !purpose.endsWith(AFTER_PLAN)) return []
+      const planId = Number(purpose.slice(BEFORE_PLAN.length, -AFTER_PLAN.length))
+      const known = { ...(nonce !== undefined && { nonce }), ...(validUntil !== undefined && { validUntil }) }
+      return [{ ...eventOfPayment(payment), planId, signedAt, isRefused, ...known }]
+    })
+  }
 
   async function buyOne(session: Session, caller: Caller): Promise<Purchase> {
     const earlier = (await log.list(session.address)).find(
@@ -137,6 +172,8 @@ export function createPurchases(parts: {
   ): Promise<Purchase | undefined> {
     const announce = announcePending(events, payment)
     if (isEarlier) announce()
+    // Its next answer may be lost.
+    if (payment.isRefused) await log.setRefused(payment, false)
     const deadline = now() + MAX_WAIT_MS
     let current = session
     let renewed = 0
@@ -194,6 +231,7 @@ export function createPurchases(parts: {
       await log.end(payment, 'void')
       return undefined
     }
+    await log.setRefused(payment, true)
     throw new TollgateError('PAYMENT_REFUSED', message, {
       details: { ...eventOfPayment(payment), reason: required.error, validUntil: payment.validUntil },
     })
@@ -218,7 +256,7 @@ export function createPurchases(parts: {
     return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
   }
 
-  return { buy, buyAfter }
+  return { buy, buyAfter, openPayments }
 }
 
 const isRefusal = (error: unknown): error is TollgateError =>

@@ -15,7 +15,10 @@ import { type Plan } from './wire.js'
 const StoredSession = v.object({ token: v.string(), refreshToken: v.string(), expiresAt: v.string() })
 type StoredSession = v.InferOutput<typeof StoredSession>
 
-export type Session = { token: string; plan: Plan; address: string }
+/** A wallet's address on a plan. */
+export type Account = { plan: Plan; address: string }
+
+export type Session = Account & { token: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -38,13 +41,18 @@ export function createSessions(parts: {
 }) {
   const { gateway, wallet, storage, events, plans, now, closed } = parts
   const current = new Map<string, StoredSession>()
+
+  /** Of a plan that is found meanwhile, and the wallet. */
+  async function accountOn(findPlan: () => Promise<Plan>, signal: AbortSignal | undefined): Promise<Account> {
+    const find = () => Promise.all([findPlan(), wallet.address()])
+    const [plan, address] = await untilStopped(find, { closed, signal })
+    return { plan, address }
+  }
   const opening = new Map<string, SingleFlight<StoredSession>>()
 
   /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
   async function openAt(findPlan: () => Promise<Plan>, signal: AbortSignal | undefined): Promise<Session> {
-    const find = () => Promise.all([findPlan(), wallet.address()])
-    const [plan, address] = await untilStopped(find, { closed, signal })
-    return openOn({ plan, address, stale: undefined }, signal)
+    return openOn({ ...(await accountOn(findPlan, signal)), stale: undefined }, signal)
   }
 
   async function openOn(wanted: Wanted, signal: AbortSignal | undefined): Promise<Session> {
@@ -65,7 +73,7 @@ export function createSessions(parts: {
   const isUsable = ({ token, expiresAt }: StoredSession, stale: string | undefined) =>
     token !== stale && Date.parse(expiresAt) - RENEWED_BEFORE_MS > now()
 
-  type Wanted = { plan: Plan; address: string; stale: string | undefined }
+  type Wanted = Account & { stale: string | undefined }
 
   async function openShared(
     key: string,
@@ -124,11 +132,17 @@ export function createSessions(parts: {
   async function endShared(key: string): Promise<void> {
     const stored = parse(await storage.get(key))
     current.delete(key)
+    if (stored && !(await isEnded(stored))) await endRenewed(key, stored)
+    // Not before: a session whose end got no answer is ended by the next `signOut()`.
     await storage.delete(key)
-    if (stored === undefined || (await isEnded(stored))) return
-    // The token has expired, and the refresh token may live on: the session ends with a new token.
+  }
+
+  /** Of a token that has expired: the refresh token may live on, so the session ends with a new token. */
+  async function endRenewed(key: string, stored: StoredSession): Promise<void> {
     const renewed = await refresh(stored)
-    if (renewed) await isEnded(renewed)
+    if (!renewed) return
+    await storage.set(key, JSON.stringify(renewed))
+    await isEnded(renewed)
   }
 
   async function isEnded({ token }: StoredSession): Promise<boolean> {
@@ -156,8 +170,11 @@ export function createSessions(parts: {
     openOther: (tried: ReadonlySet<number>, signal: AbortSignal | undefined) =>
       openAt(() => plans.findOther(tried), signal),
 
-    /** On the plan to buy credits of. */
-    openToBuy: (signal: AbortSignal | undefined) => openAt(plans.findToBuy, signal),
+    /** The account to buy credits for, which may have no session yet. */
+    accountToBuy: (signal: AbortSignal | undefined) => accountOn(plans.findToBuy, signal),
+
+    openFor: (account: Account, signal: AbortSignal | undefined) =>
+      openOn({ ...account, stale: undefined }, signal),
 
     /** The session of the same plan and account, after its token was refused. */
     renew: ({ plan, address, token }: Session, signal: AbortSignal | undefined) =>

@@ -40,6 +40,9 @@ const payment = {
   created_at: '2026-11-25T12:00:00.000Z',
   settled_at: null,
   reversed_at: null,
+  nonce: '0x01',
+  decimals: 6,
+  display_denom: 'USDC',
 } satisfies protocol.PaymentHistoryRecord
 
 test.each<[string, v.GenericSchema, unknown[]]>([

@@ -73,6 +73,10 @@ export const PaymentRecord = v.looseObject({
   settled_at: v.nullable(v.string()),
   /** Older gateways have no such member. */
   reversed_at: v.optional(v.nullable(v.string())),
+  /** Absent from an older gateway, as the two below. */
+  nonce: v.optional(v.string()),
+  decimals: v.nullish(v.number()),
+  display_denom: v.nullish(v.string()),
 })
 export type PaymentRecord = v.InferOutput<typeof PaymentRecord>
 

@@ -32,6 +32,9 @@ const StoredPayment = v.object({
   endedAt: v.optional(v.number()),
   /** In Unix seconds. */
   validUntil: v.optional(v.number()),
+  nonce: v.optional(v.string()),
+  /** The last answer to it was a refusal. */
+  isRefused: v.optional(v.boolean()),
   /** The signed payment, as it is sent; gone when the payment has ended. */
   header: v.optional(v.record(v.string(), v.string())),
   state: State,
@@ -39,7 +42,7 @@ const StoredPayment = v.object({
 })
 export type StoredPayment = v.InferOutput<typeof StoredPayment>
 
-export type NewPayment = Omit<StoredPayment, 'position' | 'state' | 'endedAt' | 'transaction'>
+export type NewPayment = Omit<StoredPayment, 'position' | 'state' | 'endedAt' | 'transaction' | 'isRefused'>
 
 export type PaymentLog = ReturnType<typeof createPaymentLog>
 
@@ -79,6 +82,11 @@ export function createPaymentLog(storage: WalletStorage, now: () => number) {
       const isCreated = await storage.create(keyOf(stored), JSON.stringify(stored))
       if (isCreated) ended.delete(keyOf(stored))
       return isCreated ? stored : false
+    },
+
+    /** Of an open payment. */
+    async setRefused(payment: StoredPayment, isRefused: boolean): Promise<void> {
+      await storage.set(keyOf(payment), JSON.stringify({ ...payment, isRefused }))
     },
 
     async end(

@@ -30,7 +30,7 @@ function setUp({ limits, fee, ...changes }: Given) {
   const signed: string[] = []
   const sign = () => {
     signed.push('signed')
-    return Promise.resolve({ payer: 'cosmos1me', payload: {}, validUntil: NOW / 1000 + 60 })
+    return Promise.resolve({ payer: 'cosmos1me', payload: {}, nonce: '1', validUntil: NOW / 1000 + 60 })
   }
   const wallet: Wallet = {
     ecosystem: 'cosmos',
@@ -83,7 +83,7 @@ describe('a fee that the payer bears', () => {
     [11n, { code: 'LIMIT_REACHED' }],
   ])('that the wallet’s user raised to %s is held to the limits, too', async (amount, refusal) => {
     const raised = { asset: 'uatom', amount }
-    const sign = () => Promise.resolve({ payer: 'cosmos1me', payload: {}, fee: raised })
+    const sign = () => Promise.resolve({ payer: 'cosmos1me', payload: {}, nonce: '1', fee: raised })
     const draftPayment = () => Promise.resolve({ sign, fee: { asset: 'uatom', amount: 1n } })
     const { pay, log } = setUp({ limits: { assets: [usdc, atom] }, draftPayment })
     if (refusal) await expect(pay()).rejects.toMatchObject(refusal)

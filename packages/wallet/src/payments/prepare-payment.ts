@@ -181,11 +181,12 @@ export function createPreparePayment(parts: {
     payment: SignedPayment,
   ): Promise<StoredPayment | false> {
     const { network, asset, payTo, amount } = offer
-    const { validUntil } = payment
+    const { validUntil, nonce } = payment
     return log.append(known, {
       ...{ id, payer, purpose, url, network, asset, payTo, amount: amount.toString() },
       ...(fee && { fee: { asset: fee.asset, amount: fee.amount.toString() } }),
       ...(isSingle && { isSingle }),
+      nonce,
       signedAt: now(),
       header: paymentHeader(offer, payment, required, `payment-${id}`),
       ...(validUntil === undefined ? {} : { validUntil }),

@@ -12,6 +12,8 @@ export type SignedPayment = {
   payer: string
   /** The `payload` of x402's payment. */
   payload: Record<string, unknown>
+  /** Tells it from the payer's other payments, as a gateway's records do. */
+  nonce: string
   /** In Unix seconds: after it no chain takes the payment any more. Absent if the signature does not say. */
   validUntil?: number
   /** What the payer bears beside the amount, as signed. */

@@ -22,7 +22,10 @@ const texts = buyer.keys
 const refusePayments = () => false
 
 export function AccessKeys({ wallet }: { wallet: ConnectedWallet }) {
-  const { data: plans = [] } = usePlans()
+  return <Loaded query={usePlans()}>{(plans) => <KeysByPlan wallet={wallet} plans={plans} />}</Loaded>
+}
+
+function KeysByPlan({ wallet, plans }: { wallet: ConnectedWallet; plans: readonly Plan[] }) {
   const { data: balances = [] } = useCredits(wallet.address)
   const payable = plans.filter(({ ecosystem }) => ecosystem === wallet.ecosystem)
   const withCredits = balances.find(({ remaining_credits }) => remaining_credits > 0)?.pricing_plan_id

@@ -3,9 +3,9 @@ import { buyer } from '../../texts'
 import { CsvButton } from '../../ui/csv-button'
 import { Empty } from '../../ui/empty'
 import { readableNumber } from '../../ui/format'
-import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
-import { type Column, Rows } from '../../ui/rows'
+import { PagedRows } from '../../ui/paged-rows'
+import { type Column } from '../../ui/rows'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { useCalls } from '../data'
@@ -62,23 +62,13 @@ export default function Calls() {
 }
 
 function CallRows({ address }: { address: string }) {
-  const { query, rows } = useCalls(address)
   return (
-    <Loaded query={query}>
-      {() =>
-        rows.length === 0 ? (
-          <Empty title={texts.none} />
-        ) : (
-          <Rows
-            label={texts.title}
-            rows={rows}
-            keyOf={({ id }) => String(id)}
-            columns={columns}
-            more={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
-            isReading={query.isFetchingNextPage}
-          />
-        )
-      }
-    </Loaded>
+    <PagedRows
+      label={texts.title}
+      pages={useCalls(address)}
+      keyOf={({ id }) => String(id)}
+      columns={columns}
+      empty={<Empty title={texts.none} />}
+    />
   )
 }

@@ -22,14 +22,22 @@ export function PaymentStatus({ payment }: { payment: Pick<PaymentRecord, 'statu
   )
 }
 
-/** Of the plan it bought; a retired plan is not listed any more. */
-export function PaymentAmount({ payment, plans }: { payment: PaymentRecord; plans: readonly Plan[] }) {
-  const plan = plans.find(({ id }) => id === payment.pricing_plan_id)
-  if (!plan) return <span className="amount">{payment.amount}</span>
-  return <Amount amount={payment.amount} decimals={plan.decimals} symbol={plan.display_denom} />
+/** As the record says, also of a plan that is not listed any more; else as the plan does that is paid in the same asset. */
+export function PaymentAmount({ payment, plans }: { payment: PaymentRecord; plans: Plans }) {
+  const { amount, decimals, display_denom: symbol } = payment
+  if (decimals != null && symbol != null)
+    return <Amount amount={amount} decimals={decimals} symbol={symbol} />
+  const plan = plans?.find(
+    ({ chain_id, asset_address }) => chain_id === payment.chain_id && asset_address === payment.asset,
+  )
+  if (plan) return <Amount amount={amount} decimals={plan.decimals} symbol={plan.display_denom} />
+  return <span className="amount">{buyer.payments.smallestUnits(amount)}</span>
 }
 
-export const paymentColumns = (plans: readonly Plan[]): Column<PaymentRecord>[] => [
+/** Undefined until they are read. */
+type Plans = readonly Plan[] | undefined
+
+export const paymentColumns = (plans: Plans): Column<PaymentRecord>[] => [
   {
     title: buyer.payments.time,
     width: 'minmax(9rem, 1fr)',

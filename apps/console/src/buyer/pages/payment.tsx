@@ -59,7 +59,7 @@ function Steps({ payment }: { payment: PaymentProgress }) {
 }
 
 function PaymentFacts({ payment }: { payment: PaymentProgress }) {
-  const { data: plans = [] } = usePlans()
+  const { data: plans } = usePlans()
   const { chain_id: chain, transaction } = payment
   const texts = buyer.payments
   return (

@@ -1,9 +1,8 @@
 import { buyer } from '../../texts'
 import { CsvButton } from '../../ui/csv-button'
 import { Empty } from '../../ui/empty'
-import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
-import { Rows } from '../../ui/rows'
+import { PagedRows } from '../../ui/paged-rows'
 import { usePayments, usePlans } from '../data'
 import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
@@ -29,24 +28,15 @@ export default function Payments() {
 }
 
 function PaymentRows({ address }: { address: string }) {
-  const { query, rows } = usePayments(address)
-  const { data: plans = [] } = usePlans()
+  const pages = usePayments(address)
+  const { data: plans } = usePlans()
   return (
-    <Loaded query={query}>
-      {() =>
-        rows.length === 0 ? (
-          <Empty title={buyer.payments.none} />
-        ) : (
-          <Rows
-            label={buyer.payments.title}
-            rows={rows}
-            keyOf={({ id }) => id}
-            columns={paymentColumns(plans)}
-            more={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
-            isReading={query.isFetchingNextPage}
-          />
-        )
-      }
-    </Loaded>
+    <PagedRows
+      label={buyer.payments.title}
+      pages={pages}
+      keyOf={({ id }) => id}
+      columns={paymentColumns(plans)}
+      empty={<Empty title={buyer.payments.none} />}
+    />
   )
 }

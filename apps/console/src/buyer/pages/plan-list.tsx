@@ -11,8 +11,14 @@ import { usePlans } from '../data'
 import { ConnectButton } from '../wallets/connect-button'
 import { useWallet } from '../wallets/wallet-context'
 
-/** Plans with their prices. `onBuy`: what the button of a plan does that the connected wallet can pay. */
-export function PlanList({ onBuy, isBusy = false }: { onBuy?: (plan: Plan) => void; isBusy?: boolean }) {
+/** Plans with their prices. `onBuy`: what the button of a plan does that the connected wallet can pay, unless it `isBusy`. */
+export function PlanList({
+  onBuy,
+  isBusy,
+}: {
+  onBuy?: (plan: Plan) => void
+  isBusy?: (plan: Plan) => boolean
+}) {
   const plans = usePlans()
   const { connected } = useWallet()
 
@@ -27,7 +33,7 @@ export function PlanList({ onBuy, isBusy = false }: { onBuy?: (plan: Plan) => vo
     if (!onBuy) return null
     return (
       <Button
-        disabled={isBusy}
+        disabled={isBusy?.(plan) === true}
         onClick={() => onBuy(plan)}
         aria-label={buyer.plans.buyPlan(plan.credits, plan.plan_name)}
       >

@@ -1,18 +1,32 @@
 import { Stack } from '@mantine/core'
+import { useState } from 'react'
 import { buyer } from '../../texts'
 import { Page } from '../../ui/page'
+import { isUndecided, keyOf } from '../purchase/purchase'
+import { usePurchases } from '../purchase/purchase-context'
 import { PurchasePanel } from '../purchase/purchase-panel'
-import { usePurchase } from '../purchase/use-purchase'
+import { useWallet } from '../wallets/wallet-context'
 import { PlanList } from './plan-list'
 
 export default function Plans() {
-  const { state, buy, dismiss } = usePurchase()
-  const isBusy = state?.outcome === 'open' && state.error === undefined
+  const { connected } = useWallet()
+  const { list, buy } = usePurchases()
+  const [pressed, setPressed] = useState<string>()
+  const undecided = new Set(list.filter(isUndecided).map(({ key }) => key))
   return (
     <Page title={buyer.plans.title} text={buyer.plans.text}>
       <Stack gap="lg">
-        {state && <PurchasePanel purchase={state} retry={() => void buy(state.plan)} dismiss={dismiss} />}
-        <PlanList onBuy={(plan) => void buy(plan)} isBusy={isBusy} />
+        {list.map((purchase) => (
+          <PurchasePanel key={purchase.key} purchase={purchase} isPressed={purchase.key === pressed} />
+        ))}
+        <PlanList
+          onBuy={(plan) => {
+            if (!connected) return
+            buy(connected, plan)
+            setPressed(keyOf(connected.address, plan.id))
+          }}
+          isBusy={({ id }) => connected !== undefined && undecided.has(keyOf(connected.address, id))}
+        />
       </Stack>
     </Page>
   )

@@ -10,8 +10,8 @@ import { paymentColumns } from './payment-columns'
 const SHOWN = 5
 
 export function RecentPayments({ address }: { address: string }) {
-  const { query, rows } = usePayments(address)
-  const { data: plans = [] } = usePlans()
+  const query = usePayments(address)
+  const { data: plans } = usePlans()
   return (
     <Section
       title={buyer.payments.recent}
@@ -22,13 +22,13 @@ export function RecentPayments({ address }: { address: string }) {
       }
     >
       <Loaded query={query}>
-        {() =>
-          rows.length === 0 ? (
+        {({ pages: [newest = []] }) =>
+          newest.length === 0 ? (
             <Text c="dimmed">{buyer.payments.none}</Text>
           ) : (
             <Rows
               label={buyer.payments.recent}
-              rows={rows.slice(0, SHOWN)}
+              rows={newest.slice(0, SHOWN)}
               keyOf={({ id }) => id}
               columns={paymentColumns(plans)}
             />

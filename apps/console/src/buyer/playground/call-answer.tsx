@@ -1,10 +1,10 @@
 import { Alert, Badge, Group, Text } from '@mantine/core'
-import { isTollgateError } from '@tollgate/wallet'
-import { messageOf } from '../../api/api-error'
 import { buyer } from '../../texts'
 import { Code } from '../../ui/code'
 import { readableNumber } from '../../ui/format'
 import { Section } from '../../ui/section'
+import { failureTexts } from '../purchase/failure-texts'
+import { indented } from './examples'
 
 const texts = buyer.playground
 
@@ -40,19 +40,10 @@ export const CallAnswer = ({ answer }: { answer: Answer }) => (
 
 export const CallFailure = ({ error }: { error: unknown }) => (
   <Alert color="red" role="alert" title={texts.failed}>
-    <Text size="sm">{messageOf(error)}</Text>
-    {isTollgateError(error) && (
-      <Text size="sm" mt={4}>
-        {(buyer.purchase.advice as Record<string, string>)[error.code] ?? ''}
+    {failureTexts(error).map((text) => (
+      <Text key={text} size="sm">
+        {text}
       </Text>
-    )}
+    ))}
   </Alert>
 )
-
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
-}

@@ -1,16 +1,18 @@
 import { Autocomplete, Button, Group, JsonInput, Select, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { serviceUrl } from '../../api/api'
-import { buyer } from '../../texts'
+import { buyer, shared } from '../../texts'
 import { Code } from '../../ui/code'
 import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
 import { type Provider, useProviders } from '../data'
+import { isOf } from '../purchase/purchase'
+import { usePurchases } from '../purchase/purchase-context'
 import { useApproval } from '../wallets/use-approval'
 import { useClient } from '../wallets/use-client'
 import { CallAnswer, CallFailure } from './call-answer'
-import { curlOf, examplesOf, parseParams } from './examples'
+import { bodyOf, curlOf, examplesOf } from './examples'
 
 const texts = buyer.playground
 
@@ -41,17 +43,23 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
   const examples = examplesOf(provider?.category ?? 'evm', address)
   const [method, setMethod] = useState(examples[0]?.method ?? '')
   const [params, setParams] = useState(JSON.stringify(examples[0]?.params))
-  const parsed = parseParams(params)
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parsed?.params })
+  const body = bodyOf(method, params)
+  const { list } = usePurchases()
+  const isBuying = list.some(
+    (purchase) => isOf(purchase, { address }) && purchase.isRunning && !purchase.isSigned,
+  )
+  const running = useRef<AbortController>(undefined)
 
   const call = useMutation({
     async mutationFn({ chain: at, body: sent }: Call) {
       if (!client) throw new Error(texts.notReady)
       const startedAt = performance.now()
+      running.current = new AbortController()
       const response = await client.fetch(`${serviceUrl}/v1/${encodeURIComponent(at)}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: sent,
+        signal: running.current.signal,
       })
       const text = await response.text()
       return {
@@ -88,7 +96,7 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            call.mutate({ chain, body })
+            if (body !== undefined) call.mutate({ chain, body })
           }}
         >
           <Stack gap="sm">
@@ -119,15 +127,28 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
               autosize
               minRows={2}
               maxRows={10}
-              error={parsed ? undefined : texts.notJson}
+              error={body === undefined ? texts.notJson : undefined}
               styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
             />
             <Group>
-              <Button type="submit" loading={call.isPending} disabled={!parsed || method === '' || !client}>
+              <Button
+                type="submit"
+                loading={call.isPending}
+                disabled={body === undefined || method === '' || !client}
+              >
                 {texts.run}
               </Button>
-              <Text size="sm" c="dimmed">
-                {texts.price(provider?.methods[method] ?? 1)}
+              {call.isPending && (
+                <Button variant="default" onClick={() => running.current?.abort()}>
+                  {shared.cancel}
+                </Button>
+              )}
+              <Text size="sm" c="dimmed" role="status">
+                {call.isPending
+                  ? isBuying
+                    ? texts.waitsForPurchase
+                    : texts.waits
+                  : texts.price(provider?.methods[method] ?? 1)}
               </Text>
             </Group>
           </Stack>
@@ -139,7 +160,7 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
         <Text size="sm" mb="xs">
           {texts.elsewhereText}
         </Text>
-        <Code text={curlOf(serviceUrl, provider?.network ?? chain, body)} label={texts.elsewhere} />
+        <Code text={curlOf(serviceUrl, provider?.network ?? chain, body ?? '')} label={texts.elsewhere} />
       </Section>
     </Stack>
   )

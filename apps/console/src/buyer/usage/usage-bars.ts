@@ -44,7 +44,7 @@ export function usageBars(
 
 /** Of `2026-11-25`, with which a period of the gateway begins. */
 const DAY_LENGTH = 10
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 
 /** The last `count` days in UTC, the oldest first. */
 export const lastDays = (count: number, now: Date): string[] =>

@@ -1,11 +1,12 @@
 import { Group, SegmentedControl, Text } from '@mantine/core'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { buyer } from '../../texts'
 import { readableNumber } from '../../ui/format'
 import { Loaded } from '../../ui/loaded'
 import { onDemand } from '../../ui/on-demand'
 import { Section } from '../../ui/section'
 import { useUsage } from '../data'
+import { useUtcDay } from './use-utc-day'
 import { lastDays, usageBars, type Measure, type Split } from './usage-bars'
 
 const Bars = onDemand('bars', () => import('../../ui/bars'))
@@ -14,7 +15,7 @@ const DAYS = 30
 export function UsageSection({ address }: { address: string }) {
   const [measure, setMeasure] = useState<Measure>('credits')
   const [split, setSplit] = useState<Split>('method')
-  const periods = useMemo(() => lastDays(DAYS, new Date()), [])
+  const periods = lastDays(DAYS, useUtcDay())
   const usage = useUsage(address, 'day', periods[0] ?? '')
   const texts = buyer.usage
   return (

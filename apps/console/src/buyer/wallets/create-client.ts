@@ -1,5 +1,6 @@
 import { createTollgate, type Limits, type Plan, type ProposedPayment, type Tollgate } from '@tollgate/wallet'
 import { serviceUrl } from '../../api/api'
+import { networkOf } from '../data'
 import { type ConnectedWallet } from './found-wallets'
 
 type ClientOptions = {
@@ -7,17 +8,20 @@ type ClientOptions = {
   /** Only this plan, and then its price is approved. */
   plan?: Plan
   approve: (payment: ProposedPayment) => boolean | Promise<boolean>
+  /** After each signature of a payment. */
   onSigned?: () => void
+  /** The wallet is asked for no signature. */
+  isSilent?: boolean
 }
 
 /** A client of the gateway that pays within the prices of `plans`. To be closed. */
 export function createClient(
   wallet: ConnectedWallet,
-  { plans, plan, approve, onSigned }: ClientOptions,
+  { plans, plan, approve, onSigned = () => undefined, isSilent = false }: ClientOptions,
 ): Tollgate {
   return createTollgate({
     url: serviceUrl,
-    wallet: wallet.signer(onSigned ?? (() => undefined)),
+    wallet: wallet.signer({ onSigned, isSilent }),
     limits: { ...limitsOf(plan ? [plan] : plans), approve },
     nodes: nodesOf(plans),
     ...(plan ? { plan: plan.id } : {}),
@@ -28,7 +32,7 @@ export function createClient(
 function limitsOf(plans: readonly Plan[]): Limits {
   const assets = new Map<string, Limits['assets'][number]>()
   for (const { ecosystem, chain_id, asset_address, amount } of plans) {
-    const network = `${ecosystem === 'evm' ? 'eip155' : ecosystem}:${chain_id}`
+    const network = networkOf(ecosystem, chain_id)
     const key = `${network} ${asset_address}`
     const known = BigInt(assets.get(key)?.perPayment ?? 0)
     const perPayment = known > BigInt(amount) ? known : BigInt(amount)

@@ -1,11 +1,14 @@
 import { type CosmosSigner } from '@tollgate/wallet'
+import { buyer } from '../../texts'
 
 type Ecosystem = 'evm' | 'cosmos'
 
 /** A wallet of this browser. */
 export type FoundWallet = {
-  /** The reverse domain name of EIP-6963, or the name of the global object. */
+  /** The `uuid` of EIP-6963, or the name of the global object. */
   id: string
+  /** The same after a reload: the reverse domain name of EIP-6963, which any extension may claim, or `id`. */
+  family: string
   name: string
   icon?: string
   ecosystem: Ecosystem
@@ -15,59 +18,72 @@ export type FoundWallet = {
 
 /** `pubkey`: of a Cosmos wallet, in base64. */
 export type SignedText = { signature: string; pubkey?: string }
+type SignerOptions = {
+  /** Runs after each signature of a payment. */
+  onSigned: () => void
+  /** The wallet is asked for no signature. */
+  isSilent: boolean
+}
 
 export type ConnectedWallet = {
   id: string
   name: string
   ecosystem: Ecosystem
   address: string
-  /** For `createTollgate`. `onSigned` runs after each signature of a payment. */
-  signer(onSigned: () => void): unknown
+  /** For `createTollgate`; of this address, also when the wallet's user chooses another account. */
+  signer(options: SignerOptions): unknown
   /** By personal_sign (EIP-191), or by ADR-036. */
   signText(text: string): Promise<SignedText>
   /** Runs `onChange` when the user has chosen another account; returns what ends it. */
   watch(onChange: () => void): () => void
 }
 
+type Call = { method: string; params?: unknown[] }
+
 type Eip1193 = {
-  request(call: { method: string; params?: unknown[] }): Promise<unknown>
+  request(call: Call): Promise<unknown>
   on?(event: string, listener: () => void): unknown
   removeListener?(event: string, listener: () => void): unknown
 }
-
-type ProviderDetail = { info: { rdns: string; name: string; icon: string }; provider: Eip1193 }
 
 const ANNOUNCED = 'eip6963:announceProvider'
 
 /** Calls `onFound` for each EVM wallet that announces itself (EIP-6963), now or later; returns what ends it. */
 export function watchEvmWallets(onFound: (wallet: FoundWallet) => void): () => void {
   const announced = (event: Event) => {
-    const { detail } = event as CustomEvent<ProviderDetail>
-    onFound(evmWallet(detail))
+    const wallet = evmWallet((event as CustomEvent<unknown>).detail)
+    if (wallet) onFound(wallet)
   }
   window.addEventListener(ANNOUNCED, announced)
   window.dispatchEvent(new Event('eip6963:requestProvider'))
   return () => window.removeEventListener(ANNOUNCED, announced)
 }
 
-function evmWallet({ info, provider }: ProviderDetail): FoundWallet {
-  const identity = { id: info.rdns, name: info.name, ecosystem: 'evm' as const }
+/** Undefined for what no wallet would announce: any extension may send the event. */
+export function evmWallet(detail: unknown): FoundWallet | undefined {
+  const { info, provider } = membersOf(detail)
+  const { uuid, rdns, name, icon } = membersOf(info)
+  if (!isText(uuid) || typeof membersOf(provider)['request'] !== 'function') return undefined
+  const family = isText(rdns) ? rdns : uuid
+  const identity = { id: uuid, name: nameOf(name, rdns), ecosystem: 'evm' as const }
   return {
     ...identity,
+    family,
     // Another scheme could load something from another host.
-    ...(info.icon.startsWith('data:image/') ? { icon: info.icon } : {}),
+    ...(isText(icon) && icon.startsWith('data:image/') ? { icon } : {}),
     async connect({ isSilent }) {
+      const asked = provider as Eip1193
       const method = isSilent ? 'eth_accounts' : 'eth_requestAccounts'
-      const [address] = (await provider.request({ method })) as string[]
+      const [address] = (await asked.request({ method })) as string[]
       if (address === undefined) return undefined
       return {
         ...identity,
         address,
-        signer: (onSigned) => observedProvider(provider, onSigned),
-        signText: async (text) => ({ signature: await personalSign(provider, text, address) }),
+        signer: (options) => signingProvider(asked, address, options),
+        signText: async (text) => ({ signature: await personalSign(asked, text, address) }),
         watch(onChange) {
-          provider.on?.('accountsChanged', onChange)
-          return () => void provider.removeListener?.('accountsChanged', onChange)
+          asked.on?.('accountsChanged', onChange)
+          return () => void asked.removeListener?.('accountsChanged', onChange)
         },
       }
     },
@@ -80,13 +96,25 @@ async function personalSign(provider: Eip1193, text: string, address: string): P
   return (await provider.request({ method: 'personal_sign', params })) as string
 }
 
-const observedProvider = (provider: Eip1193, onSigned: () => void): Eip1193 => ({
-  async request(call) {
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+
+const nameOf = (name: unknown, rdns: unknown): string =>
+  isText(name) ? name : isText(rdns) ? rdns : buyer.wallet.nameless
+
+const signingProvider = (provider: Eip1193, address: string, { onSigned, isSilent }: SignerOptions) => ({
+  async request(call: Call) {
+    if (call.method === 'eth_requestAccounts') return [address]
+    if (isSilent) throw notAsked()
     const answer = await provider.request(call)
     if (call.method === 'eth_signTypedData_v4') onSigned()
     return answer
   },
 })
+
+const notAsked = () => new Error(buyer.wallet.notAsked)
 
 /** The interface that Keplr and Leap share. */
 type Keplr = {
@@ -116,19 +144,22 @@ function cosmosWallet(found: { id: string; name: string; changed: string; keplr:
   const identity = { id, name, ecosystem: 'cosmos' as const }
   return {
     ...identity,
+    family: id,
     async connect({ chainId, isSilent }) {
       // Asking for the chain opens the extension, unless its user has allowed this page before.
       if (chainId === undefined || isSilent) return undefined
       await keplr.enable(chainId)
       const signer = keplr.getOfflineSigner(chainId)
-      const [account] = await signer.getAccounts()
+      const accounts = await signer.getAccounts()
+      const [account] = accounts
       if (!account) return undefined
       return {
         ...identity,
         address: account.address,
-        signer: (onSigned) => ({
-          signer: observedSigner(signer, onSigned),
-          signArbitrary: (address: string, text: string) => keplr.signArbitrary(chainId, address, text),
+        signer: (options) => ({
+          signer: signingSigner(signer, accounts, options),
+          signArbitrary: (address: string, text: string) =>
+            options.isSilent ? Promise.reject(notAsked()) : keplr.signArbitrary(chainId, address, text),
         }),
         async signText(text) {
           const { signature, pub_key } = await keplr.signArbitrary(chainId, account.address, text)
@@ -143,23 +174,23 @@ function cosmosWallet(found: { id: string; name: string; changed: string; keplr:
   }
 }
 
-function observedSigner(signer: CosmosSigner, onSigned: () => void): CosmosSigner {
+type Accounts = Awaited<ReturnType<CosmosSigner['getAccounts']>>
+
+function signingSigner(
+  signer: CosmosSigner,
+  accounts: Accounts,
+  { onSigned, isSilent }: SignerOptions,
+): CosmosSigner {
   const { signDirect, signAmino } = signer
+  async function signed<T>(sign: () => Promise<T>): Promise<T> {
+    if (isSilent) throw notAsked()
+    const answer = await sign()
+    onSigned()
+    return answer
+  }
   return {
-    getAccounts: () => signer.getAccounts(),
-    ...(signDirect && {
-      async signDirect(address, doc) {
-        const answer = await signDirect.call(signer, address, doc)
-        onSigned()
-        return answer
-      },
-    }),
-    ...(signAmino && {
-      async signAmino(address, doc) {
-        const answer = await signAmino.call(signer, address, doc)
-        onSigned()
-        return answer
-      },
-    }),
+    getAccounts: () => Promise.resolve(accounts),
+    ...(signDirect && { signDirect: (address, doc) => signed(() => signDirect.call(signer, address, doc)) }),
+    ...(signAmino && { signAmino: (address, doc) => signed(() => signAmino.call(signer, address, doc)) }),
   }
 }

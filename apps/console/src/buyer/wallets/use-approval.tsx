@@ -1,11 +1,11 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
-import { type ProposedPayment } from '@tollgate/wallet'
+import { type Plan, type ProposedPayment } from '@tollgate/wallet'
 import { type ReactNode, useCallback, useState } from 'react'
 import { buyer, shared } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Facts } from '../../ui/facts'
 import { Identifier } from '../../ui/identifier'
-import { usePlans } from '../data'
+import { networkOf, usePlans } from '../data'
 
 type Question = { payment: ProposedPayment; answer: (isApproved: boolean) => void }
 
@@ -31,9 +31,13 @@ export function useApproval(): {
   return { approve, dialog: question && <ApprovalDialog {...question} /> }
 }
 
+/** An address may be a token of another network, too. */
+const isPaidIn = ({ ecosystem, chain_id, asset_address }: Plan, { network, asset }: ProposedPayment) =>
+  network === networkOf(ecosystem, chain_id) && asset_address.toLowerCase() === asset.toLowerCase()
+
 function ApprovalDialog({ payment, answer }: Question) {
   const { data: plans = [] } = usePlans()
-  const plan = plans.find(({ asset_address }) => asset_address.toLowerCase() === payment.asset.toLowerCase())
+  const plan = plans.find((one) => isPaidIn(one, payment))
   const texts = buyer.approval
   return (
     <Modal opened onClose={() => answer(false)} title={texts.title} centered>
@@ -51,7 +55,7 @@ function ApprovalDialog({ payment, answer }: Question) {
                   symbol={plan.display_denom}
                 />
               ) : (
-                String(payment.amount)
+                buyer.payments.smallestUnits(String(payment.amount))
               ),
             ],
             [texts.payTo, <Identifier key="payTo" value={payment.payTo} />],

@@ -4,6 +4,8 @@ import { type ConnectedWallet, findCosmosWallets, type FoundWallet, watchEvmWall
 type WalletContext = {
   wallets: readonly FoundWallet[]
   connected: ConnectedWallet | undefined
+  /** The reader has connected it on this page, so the button that did is gone. */
+  isNew: boolean
   connect(wallet: FoundWallet, chainId: string | undefined): Promise<void>
   disconnect(): void
 }
@@ -15,12 +17,13 @@ const LAST_WALLET = 'tollgate-last-wallet'
 export function WalletProvider({ children }: { children: ReactNode }) {
   const [evmWallets, setEvmWallets] = useState<readonly FoundWallet[]>([])
   const [connected, setConnected] = useState<ConnectedWallet>()
+  const [isNew, setNew] = useState(false)
 
   useEffect(
     () =>
       watchEvmWallets((found) => {
         setEvmWallets((known) => (known.some(({ id }) => id === found.id) ? known : [...known, found]))
-        if (localStorage.getItem(LAST_WALLET) === found.id)
+        if (localStorage.getItem(LAST_WALLET) === found.family)
           found.connect({ chainId: undefined, isSilent: true }).then(
             (wallet) => setConnected((current) => current ?? wallet),
             () => undefined,
@@ -35,9 +38,11 @@ export function WalletProvider({ children }: { children: ReactNode }) {
     () => ({
       wallets: [...evmWallets, ...findCosmosWallets()],
       connected,
+      isNew,
       async connect(wallet, chainId) {
         const account = await wallet.connect({ chainId, isSilent: false })
-        localStorage.setItem(LAST_WALLET, wallet.id)
+        localStorage.setItem(LAST_WALLET, wallet.family)
+        setNew(true)
         setConnected(account)
       },
       disconnect() {
@@ -45,7 +50,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
         setConnected(undefined)
       },
     }),
-    [evmWallets, connected],
+    [evmWallets, connected, isNew],
   )
   return <Context value={context}>{children}</Context>
 }

@@ -8,9 +8,9 @@ import { Amount } from '../../ui/amount'
 import { Empty } from '../../ui/empty'
 import { transactionUrl } from '../../ui/explorer'
 import { Identifier } from '../../ui/identifier'
-import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
-import { type Column, Rows } from '../../ui/rows'
+import { PagedRows } from '../../ui/paged-rows'
+import { type Column } from '../../ui/rows'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { useAdmin } from '../admin'
@@ -83,8 +83,8 @@ export function Settlements() {
       ),
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: 10_000,
+    select: ({ pages }) => ({ pages: pages.map(({ settlements }) => settlements) }),
   })
-  const rows = query.data?.pages.flatMap(({ settlements }) => settlements) ?? []
   return (
     <Page title={texts.title} text={texts.text}>
       <Group>
@@ -96,22 +96,13 @@ export function Settlements() {
           allowDeselect={false}
         />
       </Group>
-      <Loaded query={query}>
-        {() =>
-          rows.length === 0 ? (
-            <Empty title={texts.none} />
-          ) : (
-            <Rows
-              label={texts.title}
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={columns}
-              more={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
-              isReading={query.isFetchingNextPage}
-            />
-          )
-        }
-      </Loaded>
+      <PagedRows
+        label={texts.title}
+        pages={query}
+        keyOf={({ id }) => id}
+        columns={columns}
+        empty={<Empty title={texts.none} />}
+      />
     </Page>
   )
 }

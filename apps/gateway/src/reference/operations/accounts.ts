@@ -49,6 +49,9 @@ const examplePayment = {
   created_at: '2026-01-15T12:04:00.000Z',
   settled_at: '2026-01-15T12:04:02.000Z',
   reversed_at: null,
+  nonce: `0x${'cd'.repeat(32)}`,
+  decimals: 6,
+  display_denom: 'USDC',
 }
 
 export const accountOperations: Operation[] = [

@@ -123,7 +123,8 @@ export const cosmosWallet: WalletFamily = (input) => {
           txBase64: toBase64(tx),
         }
         const payload = { version: 1, chainId, payment }
-        return { payer: account.address, payload, validUntil, ...borneBy(signed) }
+        const nonce = `sequence ${sequence}`
+        return { payer: account.address, payload, nonce, validUntil, ...borneBy(signed) }
       }
       return { sign, ...borneBy(fee) }
     },

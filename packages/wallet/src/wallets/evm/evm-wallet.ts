@@ -108,6 +108,7 @@ function typedData({ network, asset, extra }: Offer, authorization: Authorizatio
 const paymentOf = (authorization: Authorization, signature: string): SignedPayment => ({
   payer: authorization.from,
   payload: { signature, authorization },
+  nonce: authorization.nonce,
   validUntil: Number(authorization.validBefore),
 })
 

@@ -145,6 +145,40 @@ describe('credits.low', () => {
     expect(await lowEventsOf(id)).toEqual([low, low])
   })
 
+  test('comes once for calls that are given back at the limit, and again after a purchase', async () => {
+    const { wallet, create } = await owner()
+    const [low, lower] = [await create({ balance_below: 8 }), await create({ balance_below: 7 })]
+    await gateway.fund(wallet.address, 8)
+    const reserve = (credits: number) =>
+      gateway.pool.query('UPDATE accounts SET balance = balance - $2 WHERE wallet = $1', [
+        wallet.address,
+        credits,
+      ])
+    for (let call = 0; call < 3; call++) {
+      await reserve(1)
+      await reserve(-1)
+    }
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{ remaining_credits: 7 }],
+      [],
+    ])
+    // A lower limit has not been told yet.
+    await reserve(2)
+    await reserve(-2)
+    await reserve(8)
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{ remaining_credits: 7 }],
+      [{ remaining_credits: 6 }],
+    ])
+    await gateway.fund(wallet.address, 9)
+    await reserve(2)
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{}, { remaining_credits: 7 }],
+      [{}],
+    ])
+    await gateway.pool.query('UPDATE accounts SET balance = 17 WHERE wallet = $1', [wallet.address])
+  })
+
   test('goes to each endpoint at its own limit, and follows changes of the endpoints', async () => {
     const { wallet, token, headers, create } = await owner()
     await gateway.fund(wallet.address, 10)

@@ -15,7 +15,9 @@ const balanceBelow = z
   .min(1)
   .max(Number.MAX_SAFE_INTEGER)
   .nullable()
-  .describe('`credits.low` is sent when the credits on a plan fall below this number; null: never.')
+  .describe(
+    '`credits.low` is sent when the credits on a plan fall below this number, once until credits are bought; null: never.',
+  )
 const input = { ...webhookInput(gatewayEventTypes), balance_below: balanceBelow }
 
 export const NewWalletWebhook = z

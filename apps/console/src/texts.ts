@@ -967,7 +967,7 @@ export const webhooks = {
   },
   range: {
     title: 'Send a range again',
-    text: 'After an outage of your server: all events of a time, oldest first, at most 10,000 at once.',
+    text: 'After an outage of your server: all events of a time, oldest first, at most 10,000 within an hour.',
     from: 'From',
     fromMissing: 'When does the range begin?',
     to: 'To (empty: now)',
@@ -978,6 +978,7 @@ export const webhooks = {
     action: 'Send again',
     done: (count: string) =>
       count === '1' ? '1 delivery is sent again' : `${count} deliveries are sent again`,
-    until: (time: string) => `The last of them is of ${time}. If that is 10,000, send the rest from then on.`,
+    until: (time: string) =>
+      `The last of them is of ${time}. If not all were sent, send the rest from then on, an hour later.`,
   },
 } as const

@@ -210,6 +210,27 @@ describe('credits.low', () => {
     expect((await gateway.pool.query(limits, [wallet.address])).rows).toEqual([{ low_balances: null }])
   })
 
+  test('costs a change of endpoints no look at deleted ones', async () => {
+    const { wallet, create } = await owner()
+    await create({ balance_below: 8 })
+    await gateway.pool.query(
+      `INSERT INTO webhook_endpoints (owner, id, url, events, description, secret, threshold, active, deleted_at)
+      SELECT $1, gen_random_uuid(), '', '{}', '', '', NULL, false, now() FROM generate_series(1, 5000)`,
+      [wallet.address],
+    )
+    const session = await gateway.pool.connect()
+    await session.query('BEGIN')
+    const text = `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'webhook_endpoints'`
+    const read = async () => (await session.query<{ rows: number }>(text)).rows[0]!.rows
+    const before = await read()
+    expect((await session.query('SELECT low_balances_of($1) AS low', [wallet.address])).rows).toEqual([
+      { low: [8n] },
+    ])
+    expect((await read()) - before).toBeLessThanOrEqual(5)
+    await session.query('ROLLBACK')
+    session.release()
+  })
+
   test('is not missed by an account that is made while an endpoint is', async () => {
     const { wallet, create } = await owner()
     const session = await gateway.pool.connect()

@@ -138,7 +138,7 @@ export const WalletWebhookDeliveryDetail = WalletWebhookDelivery.extend({
 })
 export const WalletWebhookReplayed = z
   .object({
-    replayed: z.int().describe('At most 10,000; the oldest events first.'),
+    replayed: z.int().describe('At most 10,000 within an hour; the oldest events first.'),
     until: z.iso.datetime().nullable().describe('When the last of these events was.'),
   })
   .meta({ examples: [{ replayed: 12, until: '2026-01-15T12:00:00.000Z' }] })

@@ -185,6 +185,19 @@ describe('owners share the attempts:', () => {
   })
 })
 
+test('a claim waits for no row that another statement has locked: a replay locks in the order of ids, a claim in any', async () => {
+  const { id, owner } = await world.newEndpoint(URL)
+  await fill(id, 3)
+  await world.emit(owner, 'other')
+  const session = await world.pool.connect()
+  await session.query('BEGIN')
+  await session.query(`SELECT FROM webhook_deliveries WHERE subject = 'one' FOR UPDATE`)
+  expect((await claim(64)).map(({ data }) => data)).toEqual(['{"subject":"other"}'])
+  await session.query('COMMIT')
+  session.release()
+  expect(await claim(64)).toHaveLength(1)
+})
+
 test('deliveries of a deleted endpoint are ended, in batches, and the backlog does not count them', async () => {
   const [deleted, live] = [await world.newEndpoint(URL), await world.newEndpoint(URL)]
   await fill(deleted.id, 1_500)

@@ -1137,7 +1137,7 @@ export const webhooks = {
   },
   range: {
     title: 'Send a range again',
-    text: 'After an outage of your server: all events of a time, oldest first, at most 10,000 at once.',
+    text: 'After an outage of your server: all events of a time, oldest first, at most 10,000 within an hour.',
     from: 'From',
     fromMissing: 'When does the range begin?',
     to: 'To (empty: now)',
@@ -1149,6 +1149,7 @@ export const webhooks = {
     done: (count: number, shown: string) =>
       count === 1 ? '1 delivery is sent again' : `${shown} deliveries are sent again`,
     doneNone: 'There is no such delivery in this time: nothing is sent again',
-    until: (time: string) => `The last of them is of ${time}. If that is 10,000, send the rest from then on.`,
+    until: (time: string) =>
+      `The last of them is of ${time}. If not all were sent, send the rest from then on, an hour later.`,
   },
 } as const

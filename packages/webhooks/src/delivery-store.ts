@@ -1,9 +1,11 @@
-import { type Pool } from '@tollgate/database'
+import { withTransaction, type Pool } from '@tollgate/database'
 import {
   BACKLOG,
   CLAIM,
+  END_DELETED,
   EXPIRE,
   FORGET_PREVIOUS_SECRETS,
+  PLAN_BY_INDEX,
   RECORD_FAILURE,
   RECORD_SUCCESS,
   RELEASE,
@@ -31,7 +33,8 @@ export type AttemptResult = { status: number | null; error: string | null }
 type Attempt = Pick<ClaimedDelivery, 'id' | 'attempt'>
 type Result = AttemptResult & { durationMs: number }
 
-const MAX_EXPIRED_AT_ONCE = 1_000
+/** Deliveries that one statement ends. */
+export const END_BATCH = 1_000
 
 /** Each step is one statement, by the clock of the database: any number of replicas share the deliveries. */
 export function createDeliveryStore(pool: Pool) {
@@ -42,33 +45,47 @@ export function createDeliveryStore(pool: Pool) {
     status,
     error,
   ]
+  const byIndex = <Row extends object>(statement: { name?: string; text: string; values?: unknown[] }) =>
+    withTransaction(pool, async (session) => {
+      await session.query(PLAN_BY_INDEX)
+      return session.query<Row>(statement)
+    })
+
   return {
     async claim(max: number): Promise<ClaimedDelivery[]> {
       const claim = { name: 'webhook-claim', text: CLAIM, values: [max] }
-      return (await pool.query<ClaimedDelivery>(claim)).rows
+      return (await byIndex<ClaimedDelivery>(claim)).rows
     },
 
     async recordSuccess(attempt: Attempt, result: Result): Promise<void> {
-      await pool.query({ name: 'webhook-success', text: RECORD_SUCCESS, values: valuesOf(attempt, result) })
+      await byIndex({ name: 'webhook-success', text: RECORD_SUCCESS, values: valuesOf(attempt, result) })
     },
 
     async recordFailure(attempt: Attempt, result: Result, retryInMs: number | undefined): Promise<void> {
       const values = [...valuesOf(attempt, result), retryInMs ?? null]
-      await pool.query({ name: 'webhook-failure', text: RECORD_FAILURE, values })
+      await byIndex({ name: 'webhook-failure', text: RECORD_FAILURE, values })
     },
 
     async release({ id, attempt }: Attempt): Promise<void> {
       await pool.query(RELEASE, [id, attempt])
     },
 
-    /** Returns how many deliveries it gave up. */
-    async expire(): Promise<number> {
+    async forgetPreviousSecrets(): Promise<void> {
       await pool.query(FORGET_PREVIOUS_SECRETS)
-      return (await pool.query(EXPIRE, [MAX_EXPIRED_AT_ONCE])).rowCount ?? 0
+    },
+
+    /** Returns how many deliveries it gave up, at most END_BATCH; the same for `endDeleted`. */
+    async expire(): Promise<number> {
+      return (await byIndex({ text: EXPIRE, values: [END_BATCH] })).rowCount ?? 0
+    },
+
+    /** Ends deliveries of deleted endpoints. */
+    async endDeleted(): Promise<number> {
+      return (await byIndex({ text: END_DELETED, values: [END_BATCH] })).rowCount ?? 0
     },
 
     async readBacklog(): Promise<{ pending: bigint; oldestSeconds: number }> {
-      const { rows } = await pool.query<{ pending: bigint; oldestSeconds: number }>(BACKLOG)
+      const { rows } = await byIndex<{ pending: bigint; oldestSeconds: number }>({ text: BACKLOG })
       return rows[0] ?? { pending: 0n, oldestSeconds: 0 }
     },
   }

@@ -89,6 +89,18 @@ describe('a delivery', () => {
     await replica.close()
   })
 
+  test('that cannot be signed is a failed attempt, with a pause', async () => {
+    const receiver = await startWebhookReceiver()
+    const { id, owner, deliveries } = await world.newEndpoint(receiver.url)
+    await world.pool.query(`UPDATE webhook_endpoints SET secret = '' WHERE id = $1`, [id])
+    await world.emit(owner, 'one')
+    const replica = world.startReplica()
+    const [delivery] = await eventually(deliveries, ([first]) => first?.lastError !== null)
+    expect(delivery).toMatchObject({ state: 'pending', attempts: 1, lastError: 'the request failed' })
+    expect(delivery!.nextAttemptAt!.getTime()).toBeGreaterThan(delivery!.createdAt.getTime() + 4_000)
+    await replica.close()
+  })
+
   test('is given up after three days, and later events of its subject go on', async () => {
     const receiver = await startWebhookReceiver(
       (res, one) => void res.writeHead(numberOf(one) === 1 ? 500 : 200).end(),
@@ -284,11 +296,11 @@ describe('replicas', () => {
 
   test('send nothing of a claim that took longer than five seconds, and claim it again', async () => {
     const receiver = await startWebhookReceiver()
-    const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
+    const { owner, deliveries } = await world.newEndpoint(receiver.url)
     await world.emit(owner, 'one')
     const session = await world.pool.connect()
     await session.query('BEGIN')
-    await session.query('SELECT FROM webhook_deliveries WHERE endpoint_id = $1 FOR UPDATE', [id])
+    await session.query('LOCK TABLE webhook_deliveries IN SHARE MODE')
     const replica = world.startReplica()
     await session.query('SELECT pg_sleep(6)')
     await session.query('COMMIT')

@@ -2,7 +2,7 @@ import { type Pool } from '@tollgate/database'
 import { startInterval, type Logger, type Metrics, type Resolve } from '@tollgate/service'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDeliveryMetrics } from './delivery-metrics'
-import { createDeliveryStore, type AttemptResult, type ClaimedDelivery } from './delivery-store'
+import { createDeliveryStore, END_BATCH, type AttemptResult, type ClaimedDelivery } from './delivery-store'
 import { retryDelay } from './retry-delay'
 import { sendDelivery } from './send-delivery'
 
@@ -45,7 +45,9 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts) {
     if (startedAtMs - claimedAtMs > MAX_STALL_MS) return store.release(delivery)
     const signal = interrupting.signal
     const sent = sendDelivery(delivery, { isProduction, signal, now, ...(resolve ? { resolve } : {}) })
-    const result = await sent.catch(() => undefined)
+    const result = await sent.catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
     if (!result) return store.release(delivery)
     await record(delivery, { ...result, durationMs: performance.now() - startedAtMs })
   }
@@ -98,6 +100,19 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts) {
     }
   }
 
+  async function inBatches(end: () => Promise<number>, onEnd?: (count: number) => void) {
+    for (let ended = END_BATCH; ended === END_BATCH && !stopping.signal.aborted;) {
+      ended = await end()
+      onEnd?.(ended)
+    }
+  }
+
+  async function keepUp() {
+    await store.forgetPreviousSecrets()
+    await inBatches(store.endDeleted)
+    await inBatches(store.expire, (ended) => metrics.count('failed', ended))
+  }
+
   function reportClaim(error: unknown): ClaimedDelivery[] {
     logger.warn('webhook claim failed', { error })
     return []
@@ -111,7 +126,7 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts) {
       running ??= run()
       intervals = [
         every(OVERDUE_INTERVAL_MS, 'overdue scan', async () => void (await pool.query(overdue))),
-        every(UPKEEP_INTERVAL_MS, 'upkeep', async () => metrics.count('failed', await store.expire())),
+        every(UPKEEP_INTERVAL_MS, 'upkeep', keepUp),
         every(OVERDUE_INTERVAL_MS, 'backlog query', async () => metrics.backlog(await store.readBacklog())),
       ]
     },

@@ -1,13 +1,25 @@
 /** Endpoints of an owner. */
 export const MAX_ENDPOINTS = 10
-/** Deliveries that one request replays. */
-const MAX_REPLAYED = 10_000
+/** Endpoints that an owner makes within a day: deleted ones stay until their deliveries are deleted. */
+export const MAX_CREATED = 100
+/** Deliveries that an owner replays within an hour. */
+export const MAX_REPLAYED = 10_000
+/** Test events of an endpoint that are pending. */
+export const MAX_TESTS = 10
 
 const ENDPOINT = `id, url, events, description, threshold, active, created_at AS "createdAt", secret_rotated_at AS "secretRotatedAt",
   failing_since AS "failingSince"`
 
 /** Counts under a lock of the owner, so that concurrent requests cannot exceed the maximum. */
 export const LOCK_OWNER = `SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text, 0))`
+
+/** $1 owner. `seconds` until the oldest of them was made a day ago. */
+export const CREATED_TODAY = `
+SELECT count(*)::int AS created, ceil(extract(epoch FROM min(created_at) + interval '1 day' - now()))::int AS seconds FROM (
+  SELECT created_at FROM webhook_endpoints WHERE owner = $1 AND deleted_at IS NULL AND created_at > now() - interval '1 day'
+  UNION ALL
+  SELECT created_at FROM webhook_endpoints WHERE owner = $1 AND deleted_at IS NOT NULL AND created_at > now() - interval '1 day'
+) AS today`
 
 /** $1 owner, $2 id, $3 URL, $4 events, $5 description, $6 threshold, $7 secret. */
 export const CREATE = `
@@ -29,15 +41,15 @@ UPDATE webhook_endpoints SET url = coalesce($3, url), events = coalesce($4::text
   active = coalesce($6::boolean, active), threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
 WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
 
-/** Also ends its deliveries: an endpoint of the same URL gets none of them. */
-export const DELETE = `
-UPDATE webhook_endpoints SET deleted_at = now(), active = false, secret = '', previous_secret = NULL WHERE ${IS_OWN}`
+const DELETED = `deleted_at = now(), active = false, secret = '', previous_secret = NULL, url = '', description = ''`
 
-/** $1 owner. Of an owner that is deleted: keeps nothing that it wrote. */
+/** None of its deliveries begins after it; the workers end them (END_DELETED). */
+export const DELETE = `UPDATE webhook_endpoints SET ${DELETED} WHERE ${IS_OWN}`
+
+/** $1 owner. */
 export const DELETE_ALL = `
-UPDATE webhook_endpoints SET deleted_at = coalesce(deleted_at, now()), active = false, secret = '', previous_secret = NULL, url = '',
-  description = ''
-WHERE owner = $1`
+WITH replays AS (DELETE FROM webhook_replays WHERE owner = $1)
+UPDATE webhook_endpoints SET ${DELETED} WHERE owner = $1 AND deleted_at IS NULL`
 
 export const ROTATE = `
 UPDATE webhook_endpoints SET previous_secret = secret, secret = $3, secret_rotated_at = now() WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
@@ -66,6 +78,17 @@ WHERE ${OF_OWN} AND delivery.id = $3`
 const PENDING_AGAIN = `state = 'pending', started_at = now(), ended_at = NULL,
   next_attempt_at = CASE WHEN leased_until > now() THEN next_attempt_at ELSE now() END`
 
+/** $1 owner. How many deliveries it may replay now, under a lock of the owner, and `seconds` until it may replay MAX_REPLAYED. */
+export const REPLAYS_LEFT = `
+INSERT INTO webhook_replays AS used (owner) VALUES ($1)
+ON CONFLICT (owner) DO UPDATE SET
+  since = CASE WHEN used.since <= now() - interval '1 hour' THEN now() ELSE used.since END,
+  deliveries = CASE WHEN used.since <= now() - interval '1 hour' THEN 0 ELSE used.deliveries END
+RETURNING ${MAX_REPLAYED} - deliveries AS "left", ceil(extract(epoch FROM since + interval '1 hour' - now()))::int AS seconds`
+
+/** $1 owner, $2 how many more. */
+export const COUNT_REPLAYS = 'UPDATE webhook_replays SET deliveries = deliveries + $2 WHERE owner = $1'
+
 /** $3 id. A pending delivery is due now. */
 export const REPLAY = `
 WITH delivery AS (
@@ -73,17 +96,21 @@ WITH delivery AS (
 )
 SELECT ${DELIVERY} FROM delivery JOIN webhook_events AS event ON event.id = delivery.event_id`
 
-/** $3 and $4 the range of the events, $5 state, or null for any that has ended. Oldest first. */
+/** $3 and $4 the range of the events, $5 state, or null for any that has ended, $6 maximum. Oldest first. Locks in the order of ids. */
 export const REPLAY_RANGE = `
 WITH chosen AS MATERIALIZED (
   SELECT delivery.id, event.created_at FROM webhook_deliveries AS delivery JOIN webhook_events AS event ON event.id = delivery.event_id
   WHERE ${OF_OWN} AND event.created_at >= $3 AND event.created_at < $4
     AND CASE WHEN $5::text IS NULL THEN delivery.state <> 'pending' ELSE delivery.state = $5 END
-  ORDER BY delivery.id LIMIT ${MAX_REPLAYED} FOR UPDATE OF delivery
+  ORDER BY delivery.id LIMIT $6 FOR NO KEY UPDATE OF delivery
 ), replayed AS (
   UPDATE webhook_deliveries SET ${PENDING_AGAIN} WHERE id IN (SELECT id FROM chosen)
 )
 SELECT count(*)::int AS replayed, max(created_at) AS until FROM chosen`
+
+/** $1 id of an endpoint. */
+export const PENDING_TESTS = `
+SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND state = 'pending' AND starts_with(subject, 'msg_') LIMIT ${MAX_TESTS}`
 
 /** $1 id, $2 owner, $3 message id. */
 export const TEST = `

@@ -1,7 +1,10 @@
 import { withTransaction, type Pool, type PoolClient } from '@tollgate/database'
+import { ApiError } from '@tollgate/service'
 import { randomUUID } from 'node:crypto'
 import {
+  COUNT_REPLAYS,
   CREATE,
+  CREATED_TODAY,
   DELETE,
   DELETE_ALL,
   DELIVERIES,
@@ -9,8 +12,13 @@ import {
   FIND,
   LIST,
   LOCK_OWNER,
+  MAX_CREATED,
+  MAX_REPLAYED,
+  MAX_TESTS,
+  PENDING_TESTS,
   REPLAY,
   REPLAY_RANGE,
+  REPLAYS_LEFT,
   ROTATE,
   TEST,
   UPDATE,
@@ -78,6 +86,7 @@ export function createEndpointStore(pool: Pool) {
     create: (owner: string, wanted: NewEndpoint): Promise<EndpointWithSecret | undefined> =>
       withTransaction(pool, async (session) => {
         await session.query(LOCK_OWNER, [owner])
+        await assertMayCreate(owner, session)
         const secret = createSecret()
         const { url, events, description, threshold } = wanted
         const values = [owner, randomUUID(), url, events, description, threshold, secret]
@@ -108,10 +117,17 @@ export function createEndpointStore(pool: Pool) {
       return endpoint && { ...endpoint, secret }
     },
 
-    async sendTest(owner: string, id: string): Promise<Delivery | undefined> {
-      const messageId = `msg_${randomUUID().replaceAll('-', '')}`
-      return (await rows<Delivery>(TEST, [id, owner, messageId]))[0]
-    },
+    sendTest: (owner: string, id: string): Promise<Delivery | undefined> =>
+      withTransaction(pool, async (session) => {
+        await session.query(LOCK_OWNER, [owner])
+        if ((await session.query(PENDING_TESTS, [id])).rowCount === MAX_TESTS)
+          throw new ApiError(
+            'CONFLICT',
+            `${MAX_TESTS} test events of this webhook are pending; wait until they were taken or given up`,
+          )
+        const messageId = `msg_${randomUUID().replaceAll('-', '')}`
+        return (await session.query<Delivery>(TEST, [id, owner, messageId])).rows[0]
+      }),
 
     listDeliveries: (owner: string, id: string, { before, state, limit }: Page) =>
       rows<Delivery>(DELIVERIES, [id, owner, before, state, limit]),
@@ -120,15 +136,50 @@ export function createEndpointStore(pool: Pool) {
       return (await rows<DeliveryDetail>(DETAIL, [id, owner, deliveryId]))[0]
     },
 
-    async replay(owner: string, id: string, deliveryId: bigint): Promise<Delivery | undefined> {
-      return (await rows<Delivery>(REPLAY, [id, owner, deliveryId]))[0]
-    },
+    replay: (owner: string, id: string, deliveryId: bigint): Promise<Delivery | undefined> =>
+      replaying(owner, async (session) => {
+        const [result] = (await session.query<Delivery>(REPLAY, [id, owner, deliveryId])).rows
+        return { replayed: result ? 1 : 0, result }
+      }),
 
-    /** Oldest first, at most MAX_REPLAYED. `until` is when the last event of them was. */
-    async replayRange(owner: string, id: string, { from, to, state }: Range) {
-      const values = [id, owner, from, to, state]
-      const [replayed] = await rows<{ replayed: number; until: Date | null }>(REPLAY_RANGE, values)
-      return replayed ?? { replayed: 0, until: null }
-    },
+    /** Oldest first, at most as many as the owner may replay in this hour. `until` is when the last event of them was. */
+    replayRange: (owner: string, id: string, { from, to, state }: Range) =>
+      replaying(owner, async (session, left) => {
+        const values = [id, owner, from, to, state, left]
+        const { rows } = await session.query<{ replayed: number; until: Date | null }>(REPLAY_RANGE, values)
+        const result = rows[0] ?? { replayed: 0, until: null }
+        return { replayed: result.replayed, result }
+      }),
   }
+
+  /** @throws ApiError RATE_LIMITED, if the owner has replayed MAX_REPLAYED within the hour */
+  function replaying<Result>(
+    owner: string,
+    work: (session: PoolClient, left: number) => Promise<{ replayed: number; result: Result }>,
+  ): Promise<Result> {
+    return withTransaction(pool, async (session) => {
+      const { rows } = await session.query<{ left: number; seconds: number }>(REPLAYS_LEFT, [owner])
+      const { left, seconds } = rows[0] ?? { left: 0, seconds: 0 }
+      if (left <= 0)
+        throw new ApiError(
+          'RATE_LIMITED',
+          `${MAX_REPLAYED} deliveries were replayed within an hour, which is the most; go on in ${seconds} s`,
+          { retryAfterSeconds: seconds },
+        )
+      const { replayed, result } = await work(session, left)
+      await session.query(COUNT_REPLAYS, [owner, replayed])
+      return result
+    })
+  }
+}
+
+async function assertMayCreate(owner: string, session: PoolClient): Promise<void> {
+  const { rows } = await session.query<{ created: number; seconds: number }>(CREATED_TODAY, [owner])
+  const { created, seconds } = rows[0] ?? { created: 0, seconds: 0 }
+  if (created >= MAX_CREATED)
+    throw new ApiError(
+      'RATE_LIMITED',
+      `${MAX_CREATED} webhooks were created within a day, which is the most; change one, or create the next in ${seconds} s`,
+      { retryAfterSeconds: seconds },
+    )
 }

@@ -33,11 +33,22 @@ WITH deleted AS (
 )
 SELECT count(*)::int AS rows FROM deleted`
 
+/** A count is of an hour. */
+const DELETE_REPLAYS = `
+WITH deleted AS (
+  DELETE FROM webhook_replays WHERE owner IN (
+    SELECT owner FROM webhook_replays WHERE since < now() - make_interval(days => $2)
+    LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING owner
+)
+SELECT count(*)::int AS rows FROM deleted`
+
 /** For the retention jobs of both services. */
 export const webhookRetentionTasks = (days: number): RetentionTask[] => [
   task('webhook_deliveries', DELETE_DELIVERIES, days),
   task('webhook_events', DELETE_EVENTS, days),
   task('webhook_endpoints', DELETE_ENDPOINTS, days),
+  task('webhook_replays', DELETE_REPLAYS, days),
 ]
 
 const task = (name: string, text: string, days: number): RetentionTask => ({

@@ -4,7 +4,6 @@ import { signedHeaders } from './signed-headers'
 
 const ATTEMPT_TIMEOUT_MS = 10_000
 const MAX_RESPONSE_BYTES = 16_384
-const MAX_ERROR_LENGTH = 200
 
 export type SendOptions = {
   isProduction: boolean
@@ -19,8 +18,8 @@ export async function sendDelivery(
   { now, signal, ...options }: SendOptions,
 ): Promise<AttemptResult> {
   const body = bodyOf(delivery)
-  const signed = signedHeaders({ id: delivery.messageId, at: now(), body }, delivery.secrets)
   try {
+    const signed = signedHeaders({ id: delivery.messageId, at: now(), body }, delivery.secrets)
     const { status } = await guardedRequest(new URL(delivery.url), {
       ...options,
       signal,
@@ -37,7 +36,7 @@ export async function sendDelivery(
     return { status, error: problemOf(status) }
   } catch (error) {
     signal.throwIfAborted()
-    return { status: null, error: reasonOf(error).slice(0, MAX_ERROR_LENGTH) }
+    return { status: null, error: reasonOf(error) }
   }
 }
 
@@ -52,12 +51,11 @@ function problemOf(status: number): string | null {
     : `status ${status} is not 2xx`
 }
 
+/** Names neither the host nor its addresses. A name of an internal network and one that does not exist look alike. */
 function reasonOf(error: unknown): string {
   if (error instanceof AddressNotAllowed)
-    return 'the host has an address that is not allowed: only public addresses, by https'
+    return 'the host has no address that is allowed: only public addresses, by https'
   if (error instanceof RequestTimeout) return `no answer within ${ATTEMPT_TIMEOUT_MS / 1000} s`
-  if (!(error instanceof Error)) return 'the request failed'
-  return 'code' in error && typeof error.code === 'string'
-    ? `${error.message} (${error.code})`
-    : error.message
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? `the request failed (${code})` : 'the request failed'
 }

@@ -8,7 +8,7 @@ import { bazaarOf } from '../testing/bazaar'
 import { testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { newResource, way } from '../testing/resource'
-import { newWebhook } from '../testing/webhooks'
+import { HOOKS, newWebhook } from '../testing/webhooks'
 import { newSignedIn, SIGNED_IN, SIGNED_OUT, signIn, type SignedIn } from '../testing/sign-in'
 import { DELETED_WITH_ACCOUNT } from './delete-account'
 
@@ -56,7 +56,9 @@ async function userWithEverything() {
     declared: bazaarOf(),
     paidAt: new Date(),
   })
-  await newWebhook({ api }, user, { url: 'https://shop.example/ada', description: 'Of Ada' })
+  const webhook = await newWebhook({ api }, user, { url: 'https://shop.example/ada', description: 'Of Ada' })
+  const replay = api.post(`${HOOKS}/${webhook.id}/replay`).set(user.authorization)
+  await replay.send({ from: '2026-01-15T12:00:00Z' }).expect(200)
   const invitation = { hash: Buffer.from(user.email), email: user.email, usedAt: new Date() }
   await database.prisma.invitation.create({ data: invitation })
   return { user, key, address }
@@ -94,7 +96,8 @@ test('a deleted account has no sessions, keys and records on any replica, and it
     `SELECT users::text AS row FROM users WHERE id = $1
      UNION ALL SELECT clients::text FROM clients WHERE user_id = $1
      UNION ALL SELECT invitations::text FROM invitations WHERE hash = $2
-     UNION ALL SELECT webhook_endpoints::text FROM webhook_endpoints WHERE owner = $1::text`,
+     UNION ALL SELECT webhook_endpoints::text FROM webhook_endpoints WHERE owner = $1::text
+     UNION ALL SELECT webhook_replays::text FROM webhook_replays WHERE owner = $1::text`,
     [user.id, Buffer.from(user.email)],
   )
   expect(rows).toHaveLength(4)
@@ -156,6 +159,7 @@ test('each table with rows of a user is emptied, or keeps them for a reason', as
     clients: 'settlements and fee shares name them',
     refresh_tokens: 'emptied by the statement that ends sessions',
     webhook_endpoints: 'emptied and ended; their deliveries refer to them',
+    webhook_replays: 'deleted by the statement that ends webhooks',
     invitations: 'without the email, if they were used',
     http_metrics: 'numbers, without a text of the user',
     client_metrics: 'numbers, without a text of the user',

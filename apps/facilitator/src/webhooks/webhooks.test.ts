@@ -289,6 +289,26 @@ describe('a claim that is open for more than a minute', () => {
   })
 })
 
+test('nothing is sent while the account is disabled, and what waits once it is enabled', async () => {
+  const receiver = await startWebhookReceiver()
+  const [held, other] = [await merchant({ url: receiver.url }), await merchant({ url: receiver.url })]
+  const { pool } = facilitator.database
+  const id = await rows.settlement(held.clientId)
+  // The event and the end of the account's access are one commit: no replica claims in between.
+  const session = await pool.connect()
+  await session.query('BEGIN')
+  await session.query(`UPDATE settlements SET status = 'failed', error_reason = 'x' WHERE id = $1`, [id])
+  await session.query('UPDATE users SET disabled_at = now() WHERE email = $1', [held.account.email])
+  await session.query('COMMIT')
+  session.release()
+  const next = await rows.settlement(other.clientId)
+  await change(next, `status = 'failed', error_reason = 'x'`)
+  await receiver.until(1)
+  await pool.query('UPDATE users SET disabled_at = NULL WHERE email = $1', [held.account.email])
+  const received = await receiver.until(2)
+  expect(received.map(({ text }) => (JSON.parse(text) as Event).data.id)).toEqual([String(next), String(id)])
+})
+
 test('another user sees and changes none of it: each route is 404', async () => {
   const receiver = await startWebhookReceiver()
   const [owner, other] = [await merchant({ url: receiver.url }), await merchant({ hasWebhook: false })]

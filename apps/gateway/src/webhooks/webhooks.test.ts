@@ -162,6 +162,40 @@ describe('credits.low', () => {
     expect(await lowEventsOf(id)).toEqual([low, low])
   })
 
+  test('comes once for calls that are given back at the limit, and again after a purchase', async () => {
+    const { wallet, create } = await owner()
+    const [low, lower] = [await create({ balance_below: 8 }), await create({ balance_below: 7 })]
+    await gateway.fund(wallet.address, 8)
+    const reserve = (credits: number) =>
+      gateway.pool.query('UPDATE accounts SET balance = balance - $2 WHERE wallet = $1', [
+        wallet.address,
+        credits,
+      ])
+    for (let call = 0; call < 3; call++) {
+      await reserve(1)
+      await reserve(-1)
+    }
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{ remaining_credits: 7 }],
+      [],
+    ])
+    // A lower limit has not been told yet.
+    await reserve(2)
+    await reserve(-2)
+    await reserve(8)
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{ remaining_credits: 7 }],
+      [{ remaining_credits: 6 }],
+    ])
+    await gateway.fund(wallet.address, 9)
+    await reserve(2)
+    expect([await lowEventsOf(low.id), await lowEventsOf(lower.id)]).toMatchObject([
+      [{}, { remaining_credits: 7 }],
+      [{}],
+    ])
+    await gateway.pool.query('UPDATE accounts SET balance = 17 WHERE wallet = $1', [wallet.address])
+  })
+
   test('goes to each endpoint at its own limit, and follows changes of the endpoints', async () => {
     const { wallet, token, headers, create } = await owner()
     await gateway.fund(wallet.address, 10)
@@ -191,6 +225,27 @@ describe('credits.low', () => {
     ]).toMatchObject([[{}], [{}], []])
     const limits = 'SELECT low_balances FROM accounts WHERE wallet = $1'
     expect((await gateway.pool.query(limits, [wallet.address])).rows).toEqual([{ low_balances: null }])
+  })
+
+  test('costs a change of endpoints no look at deleted ones', async () => {
+    const { wallet, create } = await owner()
+    await create({ balance_below: 8 })
+    await gateway.pool.query(
+      `INSERT INTO webhook_endpoints (owner, id, url, events, description, secret, threshold, active, deleted_at)
+      SELECT $1, gen_random_uuid(), '', '{}', '', '', NULL, false, now() FROM generate_series(1, 5000)`,
+      [wallet.address],
+    )
+    const session = await gateway.pool.connect()
+    await session.query('BEGIN')
+    const text = `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'webhook_endpoints'`
+    const read = async () => (await session.query<{ rows: number }>(text)).rows[0]!.rows
+    const before = await read()
+    expect((await session.query('SELECT low_balances_of($1) AS low', [wallet.address])).rows).toEqual([
+      { low: [8n] },
+    ])
+    expect((await read()) - before).toBeLessThanOrEqual(5)
+    await session.query('ROLLBACK')
+    session.release()
   })
 
   test('is not missed by an account that is made while an endpoint is', async () => {

@@ -128,7 +128,7 @@ export const WebhookDeliveryDetail = z
 export const WebhookReplayed = z
   .object({
     data: z.object({
-      replayed: z.int().describe('At most 10,000; the oldest events first.'),
+      replayed: z.int().describe('At most 10,000 within an hour; the oldest events first.'),
       until: z.iso.datetime().nullable().describe('When the last of these events was.'),
     }),
   })

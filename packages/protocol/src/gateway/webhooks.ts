@@ -15,7 +15,9 @@ const balanceBelow = z
   .min(1)
   .max(Number.MAX_SAFE_INTEGER)
   .nullable()
-  .describe('`credits.low` is sent when the credits on a plan fall below this number; null: never.')
+  .describe(
+    '`credits.low` is sent when the credits on a plan fall below this number, once until credits are bought; null: never.',
+  )
 const input = { ...webhookInput(gatewayEventTypes), balance_below: balanceBelow }
 
 export const NewWalletWebhook = z
@@ -136,7 +138,7 @@ export const WalletWebhookDeliveryDetail = WalletWebhookDelivery.extend({
 })
 export const WalletWebhookReplayed = z
   .object({
-    replayed: z.int().describe('At most 10,000; the oldest events first.'),
+    replayed: z.int().describe('At most 10,000 within an hour; the oldest events first.'),
     until: z.iso.datetime().nullable().describe('When the last of these events was.'),
   })
   .meta({ examples: [{ replayed: 12, until: '2026-01-15T12:00:00.000Z' }] })

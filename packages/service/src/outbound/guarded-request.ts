@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { isNativeError } from 'node:util/types'
 import { isLoopbackAddress, isPublicAddress } from './public-address'
 import { resolveByDns, type Resolve } from './resolve'
 
@@ -22,12 +23,12 @@ export type GuardedRequestOptions = {
 /** `isCut`: the rest of the body was too long, or did not arrive. */
 export type GuardedResponse = { status: number; text: string; isCut: boolean }
 
-/** The name or the address may not be called: no connection was made. */
+/** The host has no address that may be called: no connection was made. Does not tell whether it has others, which may be internal. */
 export class AddressNotAllowed extends Error {
   override readonly name = 'AddressNotAllowed'
 
   constructor() {
-    super('The address is not allowed')
+    super('The host has no address that is allowed')
   }
 }
 
@@ -115,8 +116,8 @@ const lookupAmong =
         else if (options.all) callback(null, addresses)
         else callback(null, first.address, first.family)
       },
-      (error: unknown) => callback(asError(error), ''),
+      () => callback(new AddressNotAllowed(), ''),
     )
   }
 
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)))
+const asError = (reason: unknown): Error => (isNativeError(reason) ? reason : new Error(String(reason)))

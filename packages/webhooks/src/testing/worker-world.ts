@@ -67,7 +67,7 @@ export async function openWorkerWorld() {
     async makeDue(endpointId: string) {
       await pool.query('UPDATE webhook_endpoints SET retry_at = NULL WHERE id = $1', [endpointId])
       await pool.query(
-        `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = $1 AND leased_until IS NULL`,
+        `UPDATE webhook_deliveries SET next_attempt_at = now() - interval '1 second' WHERE endpoint_id = $1 AND leased_until IS NULL`,
         [endpointId],
       )
     },

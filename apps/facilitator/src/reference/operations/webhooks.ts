@@ -31,7 +31,7 @@ export const webhookOperations: Operation[] = [
     path: '/api/v1/webhooks',
     summary: 'Have events of your settlements sent to a URL.',
     description:
-      'Each event is one POST, signed as Standard Webhooks has it, at least once and in order for each settlement. What is not answered with 2xx within 10 seconds is sent again for three days. Redirects are not followed. At most 10 for an account.',
+      'Each event is one POST, signed as Standard Webhooks has it, at least once and in order for each settlement. What is not answered with 2xx within 10 seconds is sent again for three days. Redirects are not followed. At most 10 for an account, and 100 created within a day.',
     body: { schema: NewWebhook },
     answers: {
       201: { description: 'The endpoint and its secret, which is shown once.', schema: WebhookWithSecret },
@@ -90,7 +90,7 @@ export const webhookOperations: Operation[] = [
     summary: 'Send a `webhook.test` event to a webhook.',
     pathParameters: WebhookPath,
     answers: { 200: { description: 'The delivery, which is pending.', schema: WebhookDeliveryShown } },
-    errors: { ...unknown, CONFLICT: 'The webhook is not active.' },
+    errors: { ...unknown, CONFLICT: 'The webhook is not active, or 10 of its test events are pending.' },
   },
   {
     ...common,

@@ -102,7 +102,7 @@ export const webhookOperations: Operation[] = [
     summary: 'Send a `webhook.test` event to a webhook.',
     pathParameters: WebhookPath,
     answers: { 200: { description: 'The delivery, which is pending.', schema: WalletWebhookDelivery } },
-    errors: { ...unknown, CONFLICT: 'The webhook is not active.' },
+    errors: { ...unknown, CONFLICT: 'The webhook is not active, or 10 of its test events are pending.' },
   },
   {
     ...common,

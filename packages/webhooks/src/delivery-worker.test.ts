@@ -234,7 +234,7 @@ describe('an endpoint', () => {
     const { owner, id, secret } = await world.newEndpoint('https://shop.example/hooks')
     await world.endpoints.rotateSecret(owner, id)
     const kept = async () => {
-      await store.expire()
+      await store.forgetPreviousSecrets()
       const text = 'SELECT previous_secret FROM webhook_endpoints WHERE id = $1'
       return (await world.pool.query<{ previous_secret: string | null }>(text, [id])).rows[0]?.previous_secret
     }

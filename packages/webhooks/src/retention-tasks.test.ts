@@ -23,7 +23,9 @@ describe.each(['facilitator', 'gateway'] as const)('in the database of the %s', 
     endpoint = await newEndpoint()
   })
   afterEach(() =>
-    pool.query('TRUNCATE webhook_endpoints, webhook_events, webhook_deliveries, webhook_attempts'),
+    pool.query(
+      'TRUNCATE webhook_endpoints, webhook_events, webhook_deliveries, webhook_attempts, webhook_replays',
+    ),
   )
 
   async function newEndpoint() {
@@ -77,7 +79,12 @@ describe.each(['facilitator', 'gateway'] as const)('in the database of the %s', 
       await event({ state: 'failed', days: DAYS - 1 }),
       await event({ state: 'pending', days: 400 }),
     ].sort()
-    expect(await run()).toEqual({ webhook_deliveries: 5, webhook_events: 5, webhook_endpoints: 0 })
+    expect(await run()).toEqual({
+      webhook_deliveries: 5,
+      webhook_events: 5,
+      webhook_endpoints: 0,
+      webhook_replays: 0,
+    })
     expect(await left()).toEqual({ events: kept, deliveries: kept, attempts: kept })
     expect((await pool.query('SELECT FROM webhook_attempts')).rowCount).toBe(kept.length)
   })
@@ -91,6 +98,14 @@ describe.each(['facilitator', 'gateway'] as const)('in the database of the %s', 
     )
     expect(await run()).toMatchObject({ webhook_deliveries: 1, webhook_events: 0 })
     expect(await left()).toMatchObject({ events: [subject], deliveries: [subject] })
+  })
+
+  test('counts of replays of long ago go', async () => {
+    const count = 'INSERT INTO webhook_replays (owner, since) VALUES ($1, now() - make_interval(days => $2))'
+    await pool.query(count, [owner, DAYS - 1])
+    for (let n = 0; n < 3; n++) await pool.query(count, [randomUUID(), DAYS + 1])
+    expect(await run()).toMatchObject({ webhook_replays: 3 })
+    expect((await pool.query('SELECT owner FROM webhook_replays')).rows).toEqual([{ owner }])
   })
 
   test('a deleted endpoint goes once its deliveries have gone', async () => {

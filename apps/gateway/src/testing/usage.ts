@@ -7,7 +7,8 @@ import { usageRangeOf, type UsageRange } from '../accounts/usage/usage-range'
 
 type Pool = GatewayDatabase['pool']
 
-export const count = (pool: Pool, pace = { limit: 10_000, pauseMs: 1 }) =>
+/** Waits for the open transactions of all databases of the server, other tests' too. */
+export const count = (pool: Pool, pace = { limit: 10_000, pauseMs: 400 }) =>
   countCalls({ pool }, new AbortController().signal, pace)
 
 export async function sumsIn(

@@ -217,7 +217,11 @@ describeInBrowser('the console of a buyer', () => {
   })
 
   test('asks for the next calls a few times, and then only at the press of a button', async () => {
-    const page = await browser.context.newPage()
+    // A clock is of all pages of a browser.
+    const clocked = await openConsole((method, params) =>
+      method === 'eth_accounts' ? [] : answerAsWallet(wallet, method, params),
+    )
+    const page = await clocked.context.newPage()
     await page.clock.install()
     let refused = 0
     await page.route('**/history/**', (route) => {
@@ -235,7 +239,7 @@ describeInBrowser('the console of a buyer', () => {
     expect(refused).toBe(4)
     await page.getByRole('button', { name: 'Try again' }).click()
     while (refused < 5) await page.clock.runFor(100)
-    await page.close()
+    await clocked.close()
   })
 
   test('does not call a wallet unable to pay while the plans cannot be read', async () => {

@@ -85,17 +85,18 @@ export async function readCreditedIds(address: string, planId: number): Promise<
     .map(({ id }) => id)
 }
 
-/** The payment of this nonce; null if the gateway does not know it. `id`: of the payment, if that is known. */
+/**
+ * The newest payment of this nonce for the plan; null if the gateway does not know it: payments of several plans may have one
+ * sequence of a Cosmos account. `id`: of the payment, if that is known.
+ */
 export async function readOwnPayment(
-  address: string,
-  nonce: string,
+  { address, planId, nonce }: { address: string; planId: number; nonce: string },
   id: string | undefined,
 ): Promise<PaymentProgress | null> {
-  const { data } =
-    id === undefined
-      ? await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=${PAGE_ROWS}`)
-      : { data: [{ id, nonce }] }
-  const found = data.find((payment) => payment.nonce === nonce)
+  if (id !== undefined) return readPaymentProgress(address, id)
+  const path = `/payments/${address}?limit=${PAGE_ROWS}`
+  const { data } = await requestJson<Page<PaymentRecord>>('GET', path)
+  const found = data.find((one) => one.nonce === nonce && one.pricing_plan_id === planId)
   return found ? readPaymentProgress(address, found.id) : null
 }
 

@@ -216,7 +216,7 @@ WITH payment AS (
   RETURNING id, wallet, pricing_plan_id, credits
 ), account AS (
   INSERT INTO accounts (wallet, pricing_plan_id, balance) SELECT wallet, pricing_plan_id, credits FROM payment
-  ON CONFLICT (wallet, pricing_plan_id) DO UPDATE SET balance = accounts.balance + EXCLUDED.balance, told_balance = NULL
+  ON CONFLICT (wallet, pricing_plan_id) DO UPDATE SET balance = accounts.balance + EXCLUDED.balance
   RETURNING id
 )
 INSERT INTO grants (account_id, payment_id, credits)

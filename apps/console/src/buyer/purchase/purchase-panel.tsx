@@ -133,7 +133,7 @@ type ActionProps = { purchase: Purchase; status: PurchaseStatus; isOwn: boolean 
 function Actions({ purchase, status, isOwn }: ActionProps) {
   const { connected } = useWallet()
   const { buy, resume, cancel, dismiss } = usePurchases()
-  const { key, plan, address, nonce, isRunning } = purchase
+  const { key, plan, address, nonce, isRunning, isOpen } = purchase
   if (status === 'asked')
     return (
       <Group gap="xs">
@@ -147,6 +147,12 @@ function Actions({ purchase, status, isOwn }: ActionProps) {
     )
   const isResumable = !isRunning && resumable.has(status)
   const isRepeatable = !isRunning && repeatable.has(status)
+  /** The payment that was refused may have been sent again, and taken, elsewhere: no other one is made in its place. */
+  function repeat() {
+    if (!connected) return
+    if (isOpen && nonce !== undefined) resume(connected, plan, { nonce, isSilent: false })
+    else buy(connected, plan)
+  }
   return (
     <Group gap="xs">
       {(isResumable || isRepeatable) && !isOwn && (
@@ -157,9 +163,7 @@ function Actions({ purchase, status, isOwn }: ActionProps) {
           {texts.askAgain}
         </Button>
       )}
-      {isRepeatable && isOwn && (
-        <Button onClick={() => connected && buy(connected, plan)}>{shared.retry}</Button>
-      )}
+      {isRepeatable && isOwn && <Button onClick={repeat}>{shared.retry}</Button>}
       {status === 'credited' && (
         <Anchor component={Link} href="/playground">
           {texts.tryIt}

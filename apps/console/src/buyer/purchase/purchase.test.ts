@@ -78,6 +78,12 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
     'undecided',
   ],
   ['refused until it expired', failed('PAYMENT_REFUSED', sent, false), 'refused', 'over'],
+  [
+    'refused before, and cancelled when it was to be sent again',
+    { ...failed('ABORTED', earlier, true), wasRefused: true },
+    'refused',
+    'over',
+  ],
   ['disputed', failed('PAYMENT_DISPUTED', sent, false), 'disputed', 'undecided'],
   [
     'disputed, says the gateway',
@@ -105,6 +111,14 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
     'credited',
     'over',
   ],
+  ...['UNREACHABLE', 'GATEWAY_ERROR', 'LIMIT_REACHED', 'SIGNATURE_REFUSED'].map(
+    (code): [string, Purchase, PurchaseStatus, 'over' | 'undecided'] => [
+      `ended meanwhile, in another tab, and then ${code}`,
+      failed(code, earlier, false),
+      'unknown',
+      'undecided',
+    ],
+  ),
   [
     'ended meanwhile, of an older version',
     failed('PAYMENT_NOT_APPROVED', continued('0xA', plan, undefined), false),

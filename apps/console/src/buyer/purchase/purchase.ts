@@ -24,6 +24,8 @@ export type Purchase = {
   error: unknown
   /** After the end: whether this browser still has the payment as one whose outcome is not known. */
   isOpen: boolean
+  /** Of that one: the gateway has refused it, so it is sent again only at the press of a button. */
+  wasRefused: boolean
 }
 
 export type PurchaseStatus =
@@ -75,6 +77,7 @@ export const begun = (address: string, plan: Plan): Purchase => ({
   bought: undefined,
   error: undefined,
   isOpen: false,
+  wasRefused: false,
 })
 
 /** Of a payment that was signed before. */
@@ -88,7 +91,7 @@ export const continued = (address: string, plan: Plan, nonce: string | undefined
 })
 
 export function statusOf(purchase: Purchase, isOnline: boolean): PurchaseStatus {
-  const { bought, record, isRunning, isSigned, isSent, isOpen } = purchase
+  const { bought, record, isRunning, isSigned, isSent, isOpen, wasRefused } = purchase
   const code = codeOf(purchase.error)
   if (bought !== undefined || record?.step === 'credited') return 'credited'
   if (record?.status === 'disputed' || code === 'PAYMENT_DISPUTED') return 'disputed'
@@ -96,7 +99,7 @@ export function statusOf(purchase: Purchase, isOnline: boolean): PurchaseStatus 
   if (isRunning && !isSigned) return 'asked'
   if (!isRunning && isRefused) return 'refused'
   if (record && !isRefused) return 'known'
-  if (!isRunning && code === 'PAYMENT_REFUSED') return 'refused'
+  if (!isRunning && (code === 'PAYMENT_REFUSED' || wasRefused)) return 'refused'
   if (!isRunning && !isOpen) return endOf(purchase, code)
   if (!isOnline) return 'unsent'
   return isSent || !isRunning ? 'unknown' : 'signed'
@@ -108,7 +111,7 @@ function endOf({ isEarlier, nonce, record }: Purchase, code: unknown): PurchaseS
   if (code === 'PURCHASE_UNDER_WAY') return 'elsewhere'
   if (code === 'PAYMENT_PENDING') return 'busy'
   if (code === 'ABORTED' || code === 'CLOSED') return 'cancelled'
-  if (!isEarlier || code !== 'PAYMENT_NOT_APPROVED') return 'failed'
+  if (!isEarlier) return 'failed'
   // It has ended, here or in another tab: only the gateway says how.
   if (nonce === undefined) return 'lost'
   return record === null ? 'expired' : 'unknown'

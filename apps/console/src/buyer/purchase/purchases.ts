@@ -46,7 +46,8 @@ export function createPurchases(onEnd: () => void) {
         isEarlier: first.isEarlier,
         isSilent,
         signal: cancel.signal,
-        change: (part) => change(key, part),
+        // A wallet may sign what it was asked in a run that was cancelled.
+        change: (part) => runs.get(key) === cancel && change(key, part),
       })
     } catch (error) {
       change(key, { error })
@@ -70,8 +71,7 @@ export function createPurchases(onEnd: () => void) {
       const { nonce, record: known } = find(key) ?? {}
       if (nonce === undefined) continue
       const record = await readOwnPayment(
-        purchase.address,
-        nonce,
+        { address: purchase.address, planId: purchase.plan.id, nonce },
         known?.step === 'failed' ? undefined : known?.id,
       ).catch(() => undefined)
       if (record === undefined || find(key)?.nonce !== nonce) continue

@@ -85,10 +85,11 @@ export async function runPurchase(parts: {
   } catch (error) {
     // If the storage cannot be read, a payment that was signed may be in it.
     const stored = await findStored().catch(() => isSigned)
-    const nonce = typeof stored === 'object' ? stored.nonce : undefined
+    const { nonce, isRefused = false } = typeof stored === 'object' ? stored : {}
     change({
       error,
       isOpen: stored !== undefined && stored !== false,
+      wasRefused: isRefused,
       ...(nonce === undefined ? {} : { nonce }),
     })
   } finally {

@@ -16,7 +16,13 @@ export function ConnectButton() {
 
 function Connected({ wallet }: { wallet: ConnectedWallet }) {
   const { data: code } = useCode('wallet-menu', () => import('./wallet-menu'))
-  return code ? <code.WalletMenu wallet={wallet} /> : <ConnectedButton address={wallet.address} />
+  // Pressed before the code was there: the menu opens as soon as it is.
+  const [isWanted, { open }] = useDisclosure(false)
+  return code ? (
+    <code.WalletMenu wallet={wallet} isOpenAtFirst={isWanted} />
+  ) : (
+    <ConnectedButton address={wallet.address} onClick={open} loading={isWanted} />
+  )
 }
 
 function Connect() {

@@ -11,7 +11,9 @@ import { useWallet } from './wallet-context'
 
 const texts = buyer.wallet
 
-export function WalletMenu({ wallet }: { wallet: ConnectedWallet }) {
+type Props = { wallet: ConnectedWallet; isOpenAtFirst: boolean }
+
+export function WalletMenu({ wallet, isOpenAtFirst }: Props) {
   const { name, address } = wallet
   const { disconnect } = useWallet()
   const { cancelUnsigned } = usePurchases()
@@ -26,7 +28,7 @@ export function WalletMenu({ wallet }: { wallet: ConnectedWallet }) {
   })
   return (
     <>
-      <Menu position="bottom-end">
+      <Menu position="bottom-end" defaultOpened={isOpenAtFirst}>
         <Menu.Target>
           <ConnectedButton address={address} loading={leaving.isPending} />
         </Menu.Target>

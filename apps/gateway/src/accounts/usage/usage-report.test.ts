@@ -11,7 +11,7 @@ import { type Ending } from '../call-endings'
 
 let gateway: TestGateway
 beforeAll(async () => {
-  gateway = await testGateway()
+  gateway = await testGateway({ environment: { TRUSTED_PROXIES: 1 } })
   gateway.catalog.plans.push(planOf({ id: 2, plan_name: 'Second' }))
   await gateway.reapply()
 })

@@ -28,10 +28,11 @@ describeInBrowser('a purchase in the console', () => {
     context = browser.context
   }, 120_000)
   afterAll(async () => {
-    expect(browser.errors()).toEqual([])
+    const errors = browser.errors()
     await browser.close()
     await world.stop()
     await closeAll()
+    expect(errors).toEqual([])
   }, 30_000)
   beforeEach(async () => {
     wallet = await world.newPayer()
@@ -240,6 +241,35 @@ describeInBrowser('a purchase in the console', () => {
     await buyButton(page).click()
     await page.getByText(NOTHING).or(page.getByText(BOUGHT_EARLIER)).waitFor()
     expect([sent(), browser.signatures()]).toEqual([2, 1])
+  })
+
+  test('that was refused, and then taken for another tab, is not made again by a retry', async () => {
+    wallet = Wallet.createRandom()
+    browser.use(wallet)
+    const page = await browser.openPlans()
+    await buyButton(page).click()
+    await page.getByText(NOTHING).waitFor()
+    await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
+
+    const other = await browser.open('plans')
+    await other.getByRole('banner').getByText('0x').waitFor()
+    await buyButton(other).click()
+    const refused = other.getByText(NOTHING)
+    const taken = other.getByText(BOUGHT_EARLIER)
+    await refused.or(taken).waitFor()
+    // For some seconds the balance is the one that was read before.
+    while (await refused.isVisible()) {
+      const answered = other.waitForResponse((response) => response.url().endsWith('/credits'))
+      await other.getByRole('button', { name: 'Try again' }).click()
+      await answered
+      await refused.or(taken).waitFor()
+    }
+
+    await page.bringToFront()
+    const retry = page.getByRole('button', { name: 'Try again' })
+    if (await retry.isVisible()) await retry.click()
+    await page.getByText(BOUGHT).or(page.getByText(BOUGHT_EARLIER)).waitFor()
+    await expectPaidOnce()
   })
 
   test('that another client makes meanwhile is shown, and no second one is asked for', async () => {

@@ -2,7 +2,7 @@ import { developmentCosmosPayTo } from '@tollgate/cosmos-devchain'
 import { developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { follow, processesOf } from './testing/program'
@@ -35,12 +35,26 @@ function start(options: { folder: string; once?: boolean }) {
   return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
-/** If another program has the port, it is in use just as well. */
-const occupy = (server: Server, port: number) =>
-  new Promise<void>((resolve) => {
-    server.once('error', () => resolve())
-    server.listen(port, '127.0.0.1', () => resolve())
+/** If another program has the port, it is in use just as well, and taken over once it is free. Returns what frees it. */
+async function occupy(port: number): Promise<() => void> {
+  const server = createServer()
+  let isEnded = false
+  const listen = () => {
+    if (!isEnded) server.listen(port, '127.0.0.1')
+  }
+  await new Promise<void>((resolve) => {
+    server.on('listening', resolve)
+    server.on('error', () => {
+      setTimeout(listen, 20)
+      resolve()
+    })
+    listen()
   })
+  return () => {
+    isEnded = true
+    server.close()
+  }
+}
 
 const isAlive = (pid: number) => {
   try {
@@ -65,22 +79,22 @@ describe('npm start', () => {
       ])
       expect(processesOf(folder)).toEqual([])
     }
-  }, 120_000)
+  }, 400_000)
 
   describe('after the start', () => {
     let run: ReturnType<typeof start>
     let upFolder: string
     let file: DevnetFile
-    const occupied = [8080, 8081].map((port) => ({ port, server: createServer() }))
+    const ends: (() => void)[] = []
     beforeAll(async () => {
-      for (const { port, server } of occupied) await occupy(server, port)
+      for (const port of [8080, 8081]) ends.push(await occupy(port))
       upFolder = newFolder()
       run = start({ folder: upFolder })
       await run.said('Everything is up')
       file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
-    }, 120_000)
+    }, 200_000)
     afterAll(() => {
-      for (const { server } of occupied) server.close()
+      for (const end of ends) end()
     })
 
     test('says which ports are in use, what it has chosen, and the token of the operator’s pages', async () => {

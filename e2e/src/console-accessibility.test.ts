@@ -112,7 +112,7 @@ describeInBrowser('what opens in the console breaks no rule of accessibility', (
       await page.getByRole('option', { name: 'Claimed' }).waitFor()
       await check('choices of an operator')
       await page.keyboard.press('Escape')
-      await page.getByRole('link', { name: 'Users' }).click()
+      await page.getByRole('link', { name: 'Users', exact: true }).click()
       await page.getByRole('button', { name: `Disable ${scheme}@shop.example` }).click()
       await page.getByRole('dialog', { name: `Disable ${scheme}@shop.example` }).waitFor()
       await check('dialog about a user')
@@ -121,7 +121,7 @@ describeInBrowser('what opens in the console breaks no rule of accessibility', (
       await page.route('**/admin/**', (route) =>
         route.fulfill({ status: 401, json: { code: 'UNAUTHORIZED', message: 'no' } }),
       )
-      await page.getByRole('link', { name: 'Fees' }).click()
+      await page.getByRole('link', { name: 'Fees', exact: true }).click()
       await page.getByText('no longer accepts the token').waitFor()
       await check('refused token')
       expect(found).toEqual({})

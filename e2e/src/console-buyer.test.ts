@@ -69,7 +69,7 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByText('1 credit charged').waitFor()
     await page.getByText('99 credits left').waitFor()
 
-    await page.getByRole('link', { name: 'Calls' }).click()
+    await page.getByRole('link', { name: 'Calls', exact: true }).click()
     await page.getByRole('table').getByText('eth_chainId').waitFor()
     await page.getByRole('link', { name: 'Payments', exact: true }).click()
     await page.getByRole('table').getByText('credited').waitFor()
@@ -172,7 +172,7 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByRole('button', { name: 'Add an endpoint' }).click()
     const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''
     await page.getByRole('button', { name: 'I have stored it' }).click()
-    await page.getByRole('link', { name: 'Plans' }).click()
+    await page.getByRole('link', { name: 'Plans', exact: true }).click()
     await buy(page)
     await page.getByText('You have bought 100 credits.').waitFor()
     const [bought] = await receiver.until(1)
@@ -182,7 +182,7 @@ describeInBrowser('the console of a buyer', () => {
       data: { payer: wallet.address, credits: 100 },
     })
 
-    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('link', { name: receiver.url }).click()
     await page
@@ -310,7 +310,7 @@ describeInBrowser('the console of a buyer', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('No keys yet').waitFor()
       await check('keys')
-      await page.getByRole('link', { name: 'Webhooks' }).click()
+      await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('link', { name: 'Add an endpoint' }).first().waitFor()
       await page.getByRole('status').filter({ hasText: 'Loading' }).first().waitFor({ state: 'hidden' })

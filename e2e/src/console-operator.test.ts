@@ -33,13 +33,13 @@ describeInBrowser('the console of an operator', () => {
   test('a wrong token is refused, and opens nothing', async () => {
     const page = await signIn('wrong')
     await page.getByRole('alert').waitFor()
-    expect(await page.getByRole('link', { name: 'Signers' }).count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Signers', exact: true }).count()).toBe(0)
     await page.close()
   })
 
   test('links to the public explorer of a network, if so configured', async () => {
     const page = await signIn()
-    await page.getByRole('link', { name: 'Signers' }).click()
+    await page.getByRole('link', { name: 'Signers', exact: true }).click()
     const link = page.getByRole('link', { name: /^Open in the block explorer: 0x/ }).first()
     expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/address\/0x/)
     await page.close()
@@ -77,7 +77,7 @@ describeInBrowser('the console of an operator', () => {
       body: JSON.stringify({ email, password: 'correct horse battery' }),
     })
     const page = await signIn()
-    await page.getByRole('link', { name: 'Users' }).click()
+    await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.getByLabel('Email begins with').fill('disabled@')
     await page.getByRole('table').getByText(email).waitFor()
     for (const action of ['Disable', 'Enable']) {

@@ -195,7 +195,7 @@ async function operator(browser: OpenConsole, world: World) {
   const page = await open(browser, `${world.facilitator.url}/console/#/operator`)
   await page.getByLabel('Admin token').fill(world.secrets.adminToken)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('link', { name: 'Signers' }).waitFor()
+  await page.getByRole('link', { name: 'Signers', exact: true }).waitFor()
   const { anvil } = world.infrastructure
   await anvil.setPace('stopped')
   void settle(world, world.clientKey, walletAt(6), Wallet.createRandom().address, 20_000n)

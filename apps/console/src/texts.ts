@@ -1015,7 +1015,7 @@ export const operator = {
     },
     new: 'New invitation',
     email: 'Email',
-    emailHint: 'Only this address may use it. Empty: any address.',
+    emailHint: 'Only this address can use it. Empty: any address.',
     expires: 'Expires',
     expiries: { day: 'in a day', week: 'in a week', month: 'in 30 days', never: 'never' },
     create: 'Create an invitation',

@@ -171,7 +171,7 @@ test('the gateway is asked until the outcome is known', () => {
 const stored = { nonce: '0x01', isRefused: false } as OpenPayment
 test.each<[string, Purchase | undefined, OpenPayment, boolean]>([
   ['not shown', undefined, stored, true],
-  ['refused, as its reader was told', undefined, { ...stored, isRefused: true }, false],
+  ['refused', undefined, { ...stored, isRefused: true }, false],
   ['being sent', { ...sent, nonce: '0x01' }, stored, false],
   ['shown', { ...failed('GATEWAY_ERROR', sent, true), nonce: '0x01' }, stored, false],
   ['of a call, after a purchase', { ...sent, isRunning: false, bought, nonce: '0x02' }, stored, true],

@@ -59,7 +59,7 @@ export function watchEvmWallets(onFound: (wallet: FoundWallet) => void): () => v
   return () => window.removeEventListener(ANNOUNCED, announced)
 }
 
-/** Undefined for what no wallet would announce: any extension may send the event. */
+/** Undefined if the announcement is malformed: any extension can send the event. */
 export function evmWallet(detail: unknown): FoundWallet | undefined {
   const { info, provider } = membersOf(detail)
   const { uuid, rdns, name, icon } = membersOf(info)

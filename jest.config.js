@@ -20,6 +20,7 @@ module.exports = {
     'e2e',
     'faults',
     'bench',
+    'release',
   ].map((p) => `<rootDir>/${p}`),
   globalSetup: '<rootDir>/scripts/jest-world.js',
   globalTeardown: '<rootDir>/scripts/jest-world-end.js',

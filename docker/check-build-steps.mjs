@@ -1,5 +1,14 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
@@ -7,14 +16,17 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from '../scripts/prepare.mjs'
 
-const HELP = `Usage: node docker/check-build-steps.mjs [gateway] [facilitator] [--keep] [--help]
+const HELP = `Usage: node docker/check-build-steps.mjs [gateway] [facilitator] [OPTIONS]
 
 Runs the steps of docker/gateway.Dockerfile and docker/facilitator.Dockerfile without Docker, in a temporary folder: prune,
 install by the lock file, generate, build, deploy. Then starts each service without any environment: it must list every
 variable it needs and exit with 78. Also lists files that do not belong in an image. Takes about two minutes for both and
 1.5 GB of disk. This machine replaces the base image: Node ${process.version} here, Node 24 there.
 
-  --keep   keep the temporary folder, and print its path
+  --folder PATH    build in this empty folder, and keep it; the files of an image are in PATH/SERVICE/last/app
+  --context PATH   the checkout to build (default: this one)
+  --keep           keep the temporary folder, and print its path
+  --help           this text
 `
 const services = ['gateway', 'facilitator']
 /** A command that the help of each service must list. */
@@ -25,7 +37,12 @@ const EXIT_CONFIGURATION = 78
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { keep: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: {
+      folder: { type: 'string' },
+      context: { type: 'string', default: root },
+      keep: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   })
   if (values.help) return process.stdout.write(HELP)
   const unknown = positionals.find((name) => !services.includes(name))
@@ -35,29 +52,30 @@ async function main() {
   await install(true)
   const builder = await import('./build-without-docker.mjs')
 
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-images-'))
+  const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'tollgate-images-'))
+  mkdirSync(folder, { recursive: true })
   chmodSync(folder, 0o755)
   try {
     for (const service of positionals.length > 0 ? positionals : services)
-      await check(service, folder, builder)
+      await check({ service, folder, context: values.context, ...builder })
   } finally {
-    if (values.keep) console.log(`kept: ${folder}`)
+    if (values.keep || values.folder) console.log(`kept: ${folder}`)
     else rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function check(service, folder, { buildWithoutDocker, contextOf }) {
-  const dockerfile = join(root, 'docker', `${service}.Dockerfile`)
+async function check({ service, folder, context, buildWithoutDocker, contextOf }) {
+  const dockerfile = join(context, 'docker', `${service}.Dockerfile`)
   console.log(`${service}: the steps of docker/${service}.Dockerfile`)
   const image = await buildWithoutDocker({
     dockerfile,
-    context: contextOf(root),
+    context: contextOf(context),
     folder: join(folder, service),
     onStep: (step, seconds) => console.log(`· ${seconds.toFixed(1).padStart(5)} s  ${step}`),
   })
   const problems = [
     ...(await refusesToStart(image)),
-    ...(await knowsItsMigrations(image, service)),
+    ...(await knowsItsMigrations(image, service, context)),
     ...(await answers(image, [`bin/${service}.js`, '--help'], 0, commands[service])),
     ...strangersIn(image),
   ]
@@ -78,8 +96,8 @@ function refusesToStart(image) {
   return answers(image, args, EXIT_CONFIGURATION, ...needed.map((name) => `${name}: not set`))
 }
 
-async function knowsItsMigrations(image, service) {
-  const inCheckout = readdirSync(join(root, 'prisma', service, 'migrations'))
+async function knowsItsMigrations(image, service, context) {
+  const inCheckout = readdirSync(join(context, 'prisma', service, 'migrations'))
   const inImage = existsSync(image.env.MIGRATIONS_DIR) ? readdirSync(image.env.MIGRATIONS_DIR) : []
   const lacking = inCheckout.filter((name) => !inImage.includes(name))
   const migrator = 'node_modules/@tollgate/database/bin/tollgate-database.js'

@@ -21,9 +21,11 @@ COPY --from=pruned /repo/out/full/ ./
 COPY tsconfig.base.json ./
 COPY prisma/ prisma/
 RUN turbo run build --filter=@tollgate/facilitator
-# Copies our packages (the setting) and keeps the versions of the lock file; --legacy would resolve them again.
+# Copies our packages (the setting) and keeps the versions of the lock file; --legacy would resolve them again. What pnpm notes of
+# its own, with the time, is deleted: two builds are equal.
 RUN --mount=type=cache,id=pnpm,target=/pnpm/store \
-    pnpm --filter @tollgate/facilitator --config.inject-workspace-packages=true deploy --prod /app
+    pnpm --filter @tollgate/facilitator --config.inject-workspace-packages=true deploy --prod /app && \
+    rm -f /app/node_modules/.modules.yaml /app/node_modules/.pnpm-workspace-state-v1.json
 
 FROM ${NODE_IMAGE}
 ARG REVISION=unknown

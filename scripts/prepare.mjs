@@ -11,7 +11,7 @@ const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8
 const stampFile = join(root, 'node_modules', '.tollgate-installed')
 
 /** What the services and the demo do not need: the end-to-end tests, whose dependencies are the larger part, and the wallet's side. */
-const FOR_TESTS = ['e2e', 'faults', 'bench', 'browser-testing', 'cli', 'example-*']
+const FOR_TESTS = ['e2e', 'faults', 'bench', 'release', 'browser-testing', 'cli', 'example-*']
 
 /**
  * Installs dependencies by the lock file, generates the database clients, and builds `projects` or everything. Without `forTests`
@@ -52,6 +52,7 @@ function installStamp() {
     'e2e/package.json',
     'faults/package.json',
     'bench/package.json',
+    'release/package.json',
   ]
   for (const folder of ['apps', 'packages'])
     for (const name of readdirSync(join(root, folder)).sort())

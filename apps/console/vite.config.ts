@@ -46,6 +46,8 @@ export default defineConfig(({ mode, command }) => {
       reportCompressedSize: false,
       chunkSizeWarningLimit: 700,
       modulePreload: { polyfill: false },
+      // The release reads which packages the pages contain, and their licenses.
+      license: { fileName: 'licenses.json' },
       rolldownOptions: {
         // One file for what every page needs: each further one costs a slow connection a round trip.
         output: { codeSplitting: { groups: [{ name: 'initial', tags: ['$initial'] }] } },

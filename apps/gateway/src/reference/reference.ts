@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createOpenApi, createReference, type Operation } from '@tollgate/service'
 import { type Catalog } from '../catalog/catalog'
 import { accountOperations } from './operations/accounts'
@@ -10,6 +12,10 @@ import { signInOperations } from './operations/sign-in'
 import { webhookOperations } from './operations/webhooks'
 import { readPaymentInfo } from './payment-info'
 import { createPricedDocument } from './priced-document'
+
+const { version } = JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8')) as {
+  version: string
+}
 
 const operations: Operation[] = [
   ...signInOperations,
@@ -46,7 +52,7 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
   createOpenApi(
     {
       title: 'Tollgate gateway',
-      version: '0.1.0',
+      version,
       summary: 'Paid RPC and REST calls to blockchains: sign in with a wallet, pay over x402.',
       description: descriptionFor(publicUrl, names),
       url: publicUrl,

@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gt, valid } from 'semver'
+import { git } from './git'
+
+/** Manifests of packages, and the Kubernetes files that name the images. */
+const CARRIERS = /(^|\/)package\.json$|^k8s\/.*\.ya?ml$/
+
+/** @throws unless `next` is a release version such as 1.2.3, and newer than `current` */
+export function checkNext(current: string, next: string): void {
+  if (valid(next) !== next || next.includes('-'))
+    throw new Error(`"${next}" is no version: expected three numbers, such as 1.2.3`)
+  if (!gt(next, current)) throw new Error(`${next} is not newer than ${current}`)
+}
+
+/** The one version of the repository. */
+export function versionOf(root: string): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  return version
+}
+
+/** Replaces the version in every manifest, and in every tag of our images. @returns the files it changed */
+export function setVersion(root: string, current: string, next: string): string[] {
+  return git(root, 'ls-files', '-z')
+    .split('\0')
+    .filter((file) => CARRIERS.test(file))
+    .filter((file) => {
+      const path = join(root, file)
+      const text = readFileSync(path, 'utf8')
+      const replaced = withVersion(text, current, next)
+      if (replaced !== text) writeFileSync(path, replaced)
+      return replaced !== text
+    })
+}
+
+function withVersion(text: string, current: string, next: string): string {
+  const version = current.replaceAll('.', '\\.')
+  return text
+    .replace(new RegExp(`^( {2}"version": )"${version}"`, 'm'), `$1"${next}"`)
+    .replace(new RegExp(`(tollgate/(?:gateway|facilitator):)${version}$`, 'gm'), `$1${next}`)
+    .replace(new RegExp(`(newTag: ['"]?)${version}(['"]?)$`, 'gm'), `$1${next}$2`)
+}

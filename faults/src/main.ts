@@ -23,6 +23,7 @@ import { cosmosOnePayment, onePayment } from './one-payment'
 import { cosmosOutagesUnderLoad, outagesUnderLoad } from './outages'
 import { replicaKilled } from './availability/replica-killed'
 import { postgresRestarted, redisAway } from './availability/stores-away'
+import { restoreUnderLoad } from './availability/restore'
 import { rollVersions } from './availability/roll-versions'
 import { rollingRestarts } from './availability/rolling-restarts'
 import { rotationsUnderLoad } from './availability/rotations'
@@ -51,6 +52,7 @@ const scenarios: Scenario[] = [
   replicaKilled,
   postgresRestarted,
   redisAway,
+  restoreUnderLoad,
   clock,
   cosmosCrashPoints,
   cosmosPayPerRequestCrashPoints,

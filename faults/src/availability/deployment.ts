@@ -120,8 +120,17 @@ export async function startDeployment(
       }
     },
 
-    /** The replicas that nginx uses, after a process has been restarted in place. */
-    route,
+    async stopAll() {
+      const all = [...replicas.gateway.splice(0), ...replicas.facilitator.splice(0)]
+      await route()
+      for (const replica of all) await replica.stop()
+    },
+
+    /** Two of each. */
+    async startAll() {
+      await Promise.all([add('gateway'), add('facilitator')])
+      await Promise.all([add('gateway'), add('facilitator')])
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import { type Sent } from './requests'
 import { countRequests, DESCRIPTION, startTraffic } from './traffic'
 
 const REDIS_AWAY_MS = 60_000
-const POSTGRES_AWAY_MS = 3_000
+const POSTGRES_AWAY_MS = 15_000
 const BEFORE_MS = 3_000
 const AFTER_MS = 8_000
 const RECOVERED_WITHIN_MS = 5_000

@@ -41,6 +41,12 @@ export const DESCRIPTION = `${CUSTOMERS} wallets with sessions that call, buy an
   sign-in, one that signs in again and again, ${MERCHANTS} merchants that verify and settle with client keys, a user of the facilitator
   and its operator`
 
+/** A payment whose call was served; without a wallet if it was made without a session. */
+export type Purchase = { wallet?: string; payment: string; at: number }
+
+/** A payment that was settled for a merchant. */
+export type Sale = { key: ClientKey; idempotencyKey: string; payment: Payment; end: SettleResult; at: number }
+
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 
 /** Clients of all kinds, which send requests through nginx until they are stopped. */
@@ -78,6 +84,8 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
   )
 
   const made: Made[] = []
+  const purchases: Purchase[] = []
+  const sales: Sale[] = []
   const signers = [...chain.signers]
   const stopping = new AbortController()
   const isOver = () => stopping.signal.aborted
@@ -102,7 +110,10 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
       if (answer && !isOfProxy(answer))
         Object.assign(record, { status: answer.status, code: answer.body['code'] })
       made.push(record)
-      if (answer?.status === 200) return
+      if (answer?.status === 200) {
+        if (payment !== undefined) purchases.push({ wallet, payment, at: Date.now() })
+        return
+      }
       if (answer?.status === 402 && payment === undefined) payment = await pay(answer.body)
       if (Date.now() > deadline) throw new Error(`${actor}: no outcome after ${OUTCOME_SECONDS} s`)
       if (isOver() && payment === undefined) return
@@ -194,6 +205,7 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
           isRight: isServedOr402(payment),
         })
         isServed = answer?.status === 200
+        if (isServed && payment !== undefined) purchases.push({ payment, at: Date.now() })
         if (answer?.status === 402 && payment === undefined) {
           await checkOffer(answer)
           const { accepts = [] } = answer.body as {
@@ -267,7 +279,8 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
     }
   }
 
-  async function settle(key: ClientKey, { request }: Payment): Promise<SettleResult | undefined> {
+  async function settle(key: ClientKey, payment: Payment): Promise<SettleResult | undefined> {
+    const { request } = payment
     const idempotencyKey = randomUUID()
     const deadline = Date.now() + OUTCOME_SECONDS * 1000
     while (Date.now() < deadline) {
@@ -276,7 +289,11 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
         body: request,
         isRight: ({ status, body }) => status === 200 && body['success'] === true,
       })
-      if (verdict === 'done') return answer?.body as unknown as SettleResult
+      if (verdict === 'done') {
+        const end = answer?.body as unknown as SettleResult
+        sales.push({ key, idempotencyKey, payment, end, at: Date.now() })
+        return end
+      }
       if (answer?.status === 200 && verdict === 'failed') return answer.body as unknown as SettleResult
     }
     return undefined
@@ -342,7 +359,10 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
     settlements,
     upstream,
     plan,
-    thirdParty,
+    customers: customers as readonly EvmCustomer[],
+    purchases: purchases as readonly Purchase[],
+    sales: sales as readonly Sale[],
+    requests,
     /** What the clients use from now on. */
     secrets,
     /** A key that the facilitators have got since. */

@@ -35,6 +35,8 @@ const SIGN_IN_PAUSE_MS = 300
 /** Requests of a client between two refreshes of its tokens. */
 const REFRESH_EVERY = 20
 const OUTCOME_SECONDS = 60
+/** Until both gateways use a new catalog. */
+const CATALOG_MS = 1_500
 const RESOLVED_WITHIN_SECONDS = 60
 
 export const DESCRIPTION = `${CUSTOMERS} wallets with sessions that call, buy and refresh, one with an access key, one that pays without a
@@ -52,7 +54,13 @@ export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 /** Clients of all kinds, which send requests through nginx until they are stopped. */
 export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment: Deployment) {
   const { closeLater } = stage
-  const { world, nginx, entrance } = deployment
+  const { nginx, entrance } = deployment
+  // Its first replicas may have been replaced.
+  const world = {
+    ...deployment.world,
+    gateway: { ...deployment.world.gateway, url: nginx.gatewayUrl },
+    facilitator: { ...deployment.world.facilitator, url: nginx.facilitatorUrl },
+  }
   const requests = createRequests()
   closeLater(() => requests.close())
   const upstream = await startCountingUpstream()
@@ -66,6 +74,7 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
 
   const plan = { ...world.plan, id: OWN_PLAN, credits: CREDITS }
   await applyCatalog(world, { plans: [plan], upstreamUrl: upstream.url })
+  await delay(CATALOG_MS)
   const customers: EvmCustomer[] = []
   while (customers.length < CUSTOMERS + 1) customers.push(await newCustomer(world, plan, MONEY))
   const [keyOwner, ...callers] = customers

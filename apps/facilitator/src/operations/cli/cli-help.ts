@@ -67,8 +67,8 @@ ${EXIT_CODES}
 
 export const AUDIT_HELP = `facilitator settlements audit
 
-Checks all settlements and transactions: what is settled has a transaction, what failed a
-reason, no nonce is used twice. Reads only, also while facilitators run.
+Checks all settlements and transactions: what is settled is mined, each fee is the sum of
+its shares, and each transaction can be sent again. Reads only, also while facilitators run.
 
 Prints the time of the newest row, which tells how much a restored backup lacks; then the
 settlements by state; each signer with its newest nonce, its pending transactions, and the

@@ -2,17 +2,14 @@ import { type Pool } from '@tollgate/database'
 
 export type SettlementAudit = Awaited<ReturnType<typeof auditSettlements>>
 
+/** What neither a constraint nor an index of the schema can say. */
 const INVARIANTS = {
-  'settled without a transaction':
-    "SELECT id FROM settlements WHERE status = 'settled' AND transaction_hash IS NULL",
-  'signed without a transaction':
-    "SELECT id FROM settlements WHERE status = 'signed' AND transaction_id IS NULL",
-  'failed without a reason': "SELECT id FROM settlements WHERE status = 'failed' AND error_reason IS NULL",
-  'a success that was reported, of a settlement that never settled': `
-    SELECT id FROM settlements WHERE success_reported_at IS NOT NULL AND status NOT IN ('settled', 'reversed')`,
-  'a nonce used by two transactions': `
-    SELECT max(id) AS id FROM transactions WHERE nonce IS NOT NULL AND status <> 'superseded'
-    GROUP BY network, signer, nonce HAVING count(*) > 1`,
+  'settled by a transaction that is not mined': `
+    SELECT settlements.id FROM settlements JOIN transactions ON transactions.id = transaction_id AND hash = transaction_hash
+    WHERE settlements.status = 'settled' AND transactions.status NOT IN ('mined', 'final')`,
+  'a fee that is not the sum of its shares': `
+    SELECT id FROM settlements
+    WHERE fee <> (SELECT coalesce(sum(fee), 0) FROM fee_allocations WHERE settlement_id = settlements.id)`,
   'a transaction without its signed versions': `
     SELECT id FROM transactions WHERE NOT EXISTS (SELECT FROM transaction_versions WHERE transaction_id = transactions.id)`,
 }

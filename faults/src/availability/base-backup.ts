@@ -27,7 +27,7 @@ export async function backUp({ infrastructure }: World, folder: string): Promise
       'SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)',
     )
     await session.query('SELECT pg_switch_wal()')
-    await copyChanging(join(data, 'pg_wal/.'), join(copy, 'pg_wal'))
+    await copyChanging(`${data}/pg_wal/.`, join(copy, 'pg_wal'))
     const label = join(copy, 'backup_label')
     writeFileSync(label, stopped[0]?.labelfile ?? '', { mode: 0o600 })
     const { uid, gid } = statSync(copy)

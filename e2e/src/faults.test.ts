@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,12 +15,16 @@ function newFolder(name: string) {
   return folder
 }
 
+const withNginx = spawnSync('nginx', ['-v']).error ? test.skip : test
+
 /** Runs the built command, with its state in `folder` and its report in `reports`. */
-function faults(...args: string[]) {
+const faults = (...args: string[]) => faultsIn(process.env, ...args)
+
+function faultsIn(environment: NodeJS.ProcessEnv, ...args: string[]) {
   const folder = newFolder('faults')
   const reports = newFolder('reports')
   const child = spawn(process.execPath, [MAIN, ...args, '--report', reports], {
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...environment, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   return { ...follow(child), folder, reports }
@@ -58,6 +62,20 @@ describe('pnpm faults', () => {
     expect(report).toMatch(/30 calls under way, 30 refunded, 0 answered, 0 of them free, 30 withheld/)
     expect(report).toMatch(/3 successes, 3 transfers/)
   }, 300_000)
+
+  withNginx(
+    'a rolling restart of all replicas under load: no request fails (nginx on the PATH)',
+    async () => {
+      const report = await held('rolling-restarts', '--rounds', '1')
+      expect(report).toMatch(/[1-9]\d* requests, 0 failed, .* [1-9]\d* payments credited, [1-9]\d* settled/)
+    },
+    300_000,
+  )
+
+  test('a scenario that needs nginx says so where it is missing', async () => {
+    const { exited, output } = faultsIn({ PATH: '' }, 'rolling-restarts')
+    expect([await exited, output()]).toEqual([1, expect.stringContaining('This scenario needs nginx')])
+  })
 
   test('cleans up when interrupted', async () => {
     const { said, child, exited, folder, reports } = faults('gateway-killed', '--rounds', '1')

@@ -21,6 +21,12 @@ import { gatewayStalled } from './gateway-stalled'
 import { cosmosDelayedBlock, delayedBlock } from './delayed-block'
 import { cosmosOnePayment, onePayment } from './one-payment'
 import { cosmosOutagesUnderLoad, outagesUnderLoad } from './outages'
+import { replicaKilled } from './availability/replica-killed'
+import { postgresRestarted, redisAway } from './availability/stores-away'
+import { restoreUnderLoad } from './availability/restore'
+import { rollVersions } from './availability/roll-versions'
+import { rollingRestarts } from './availability/rolling-restarts'
+import { rotationsUnderLoad } from './availability/rotations'
 import { reorg } from './reorg'
 import { openReport } from './report'
 import { type Result, type Scenario, type Stage } from './scenario'
@@ -40,6 +46,13 @@ const scenarios: Scenario[] = [
   stuckTransaction,
   faultyNode,
   outagesUnderLoad,
+  rollingRestarts,
+  rollVersions,
+  rotationsUnderLoad,
+  replicaKilled,
+  postgresRestarted,
+  redisAway,
+  restoreUnderLoad,
   clock,
   cosmosCrashPoints,
   cosmosPayPerRequestCrashPoints,
@@ -63,6 +76,7 @@ ${scenarios.map(({ name, rounds, help }) => `${name} (${rounds} rounds)\n  ${hel
 
   --rounds N        rounds of each scenario: each round injects all its faults once or, where stated, the next one; the default
                     depends on the scenario
+  --from VERSION    the version before this one, for roll-versions: a commit, or the folder of its build
   --report FOLDER   folder of reliability.md, and of reliability.json, from which it is rendered (docs)
   --help            this text
 `
@@ -75,6 +89,7 @@ function readCommand() {
     allowPositionals: true,
     options: {
       rounds: { type: 'string' },
+      from: { type: 'string' },
       report: { type: 'string', default: join(root, 'docs') },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -85,9 +100,14 @@ function readCommand() {
   return {
     help: values.help,
     rounds,
+    from: values.from,
     reportFolder: values.report,
     chosen:
-      positionals.length > 0 ? choose(positionals) : scenarios.map((scenario): Chosen => ({ scenario })),
+      positionals.length > 0
+        ? choose(positionals)
+        : scenarios
+            .filter(({ needsVersion }) => !needsVersion || values.from !== undefined)
+            .map((scenario): Chosen => ({ scenario })),
   }
 }
 type Command = ReturnType<typeof readCommand>
@@ -140,6 +160,7 @@ async function main(): Promise<number> {
     const playing = play(chosen, {
       rounds: command.rounds ?? chosen.scenario.rounds,
       ...(chosen.parts ? { parts: chosen.parts } : {}),
+      ...(command.from === undefined ? {} : { from: command.from }),
       signal: stopping.signal,
       closeLater: (close) => closing.push(close),
       say,

@@ -28,6 +28,10 @@ scenarios run on the Cosmos chain, all others on the EVM chain.
   success.
 - **A reorg is detected.** A settlement whose block is dropped is \`reversed\` and sent again; it is reversed-final only if its
   authorization was used for another transfer. The blocks of a Cosmos chain are final.
+- **A rolling update fails no request.** Replicas that are replaced one after the other, and secrets that are rotated as
+  [documented](operate/rotate.md), cost neither a request nor a payment.
+- **A killed process fails only the requests that it held.** Without Redis only sign-in is refused. Calls and settlements continue within
+  five seconds after Postgres accepts connections.
 - **Allowances pay for their payments only.** On the Cosmos chain each allowance is used up by its payment, none remains, and the
   granter's cost on chain equals the database, to the unit.
 
@@ -49,6 +53,12 @@ pnpm faults crash-points --rounds 5     # one scenario, with five rounds
 pnpm faults crash-points/stored         # one part of it
 pnpm faults --help                      # each scenario and its checks
 \`\`\`
+
+\`rolling-restarts\`, \`roll-versions\`, \`rotations\`, \`replica-killed\`, \`postgres-restarted\`, \`redis-away\` and \`restore\` run two gateways and
+two facilitators behind nginx, and need it: \`apt-get install nginx-light libnginx-mod-stream\`. A request counts as failed if its
+connection breaks or its answer is none of those that the contract has for it: the result, 402 to a request without a payment, and 503
+\`PAYMENT_PENDING\` with \`Retry-After\` or \`settlement_pending\` while a payment is settled. \`roll-versions\` also needs the commit of the
+version before, with \`--from\`.
 
 The Redis faults need a \`redis-server\` on the PATH; everything else is installed with the packages. A run writes only its own rows. If a
 check fails, the command names it, exits with 1, and keeps the earlier rows of that scenario.

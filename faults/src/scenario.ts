@@ -1,6 +1,8 @@
 export type Stage = {
   rounds: number
   parts?: readonly string[]
+  /** The version before this one: a commit, or the root of a built checkout. */
+  from?: string
   /** Aborted when the run is interrupted. */
   signal: AbortSignal
   closeLater: (close: () => unknown) => void
@@ -29,6 +31,8 @@ export type Scenario = {
   help: string
   /** The default of `--rounds`. */
   rounds: number
+  /** Left out of a run of all without `--from`. */
+  needsVersion?: boolean
   /** Can run alone: `pnpm faults NAME/PART`. */
   parts?: readonly string[]
   run(stage: Stage): Promise<Result>

@@ -100,7 +100,7 @@ export async function composeFacilitator(parts: {
 
   const users = createUserStore(database)
   const sessions = createSessionStore(database)
-  const tokens = createTokens(environment.JWT_SECRET, now)
+  const tokens = createTokens(withPrevious(environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS), now)
   const passwords = await createPasswords()
   const clients = createClientStore(database)
 
@@ -216,7 +216,10 @@ export async function composeFacilitator(parts: {
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
   const readBody = createBodyReader()
-  const withAdmin = createAdminGuard(environment.ADMIN_TOKEN, readBody)
+  const withAdmin = createAdminGuard(
+    withPrevious(environment.ADMIN_TOKEN, environment.ADMIN_TOKEN_PREVIOUS),
+    readBody,
+  )
   const app = createApp({
     environment,
     logger,
@@ -307,3 +310,5 @@ export async function composeFacilitator(parts: {
 /** Dedicated connections: one for notifications, and one for each signer's lock. */
 export const sessionsOf = ({ networks }: Configuration) =>
   1 + networks.reduce((count, { signerKeys }) => count + signerKeys.length, 0)
+
+const withPrevious = (...secrets: (string | undefined)[]) => secrets.filter((secret) => secret !== undefined)

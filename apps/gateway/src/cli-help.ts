@@ -3,10 +3,26 @@ const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 usage error, 78 D
 export const HELP = `Administers the gateway. (node dist/main.js serves it.)
 
   gateway catalog apply FILE [--dry-run]   sets the plans that are sold and the providers that calls go to
+  gateway audit                            checks every account and payment, as after a restore
   gateway payments disputed                lists payments that an operator must decide about
   gateway payments credit|close ID         grants the credits of such a payment, or closes it without
 
-${EXIT_CODES} More: gateway catalog --help, gateway payments --help
+${EXIT_CODES} More: gateway AREA --help
+`
+
+export const AUDIT_HELP = `gateway audit
+
+Checks every account: its balance is its grants and refunds less its calls, and not below
+zero, and each credited payment has its grant. Reads only, also while gateways run; a call
+that begins meanwhile is no violation.
+
+Prints the time of the newest row, which tells how much a restored backup lacks, then the
+sums, and a line for each violation. Exits with 1 if there is one.
+
+  --help         prints this text
+  DATABASE_URL   the gateway's Postgres, from the environment
+
+${EXIT_CODES}
 `
 
 export const PAYMENTS_HELP = `gateway payments disputed

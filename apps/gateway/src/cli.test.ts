@@ -56,6 +56,7 @@ describe('gateway', () => {
     [['serve'], 'unknown command "serve"'],
     [['serve', '--help'], 'unknown command "serve"'],
     [['catalog'], 'subcommand of catalog missing'],
+    [['audit', 'all'], 'unexpected "all"'],
     [['catalog', 'aply', 'f'], 'unknown command "catalog aply"'],
     [['catalog', 'apply'], 'catalog apply requires a file'],
     [['catalog', 'apply', 'f', 'g'], 'unexpected "g"'],

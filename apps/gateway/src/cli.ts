@@ -10,13 +10,18 @@ import {
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { isUtf8 } from 'node:buffer'
+import { auditLedger, auditText } from './accounts/audit-report'
 import { applyCatalog } from './catalog/apply'
 import { parseCatalog } from './catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from './catalog/yaml-diagnostics'
-import { CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
+import { AUDIT_HELP, CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
 import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
-const areaHelps: Readonly<Record<string, string>> = { catalog: CATALOG_HELP, payments: PAYMENTS_HELP }
+const areaHelps: Readonly<Record<string, string>> = {
+  audit: AUDIT_HELP,
+  catalog: CATALOG_HELP,
+  payments: PAYMENTS_HELP,
+}
 
 function helpOf([area]: string[]): string | undefined {
   if (area === undefined) return HELP
@@ -31,6 +36,10 @@ async function dispatch(args: string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseOptions(args, { 'dry-run': { type: 'boolean' } })
   const [area, verb, file, ...more] = positionals
   if (area === undefined) throw new UsageError('command missing')
+  if (area === 'audit') {
+    if (verb !== undefined) throw new UsageError(`unexpected "${verb}"`)
+    return audit(io)
+  }
   if (area === 'payments')
     return payments(
       verb,
@@ -53,6 +62,19 @@ function databaseUrl({ environment }: CommandIo): string {
   const url = environment['DATABASE_URL']
   if (!url) throw new ConfigurationError(['DATABASE_URL is not set; it names the gateway’s Postgres'])
   return url
+}
+
+async function audit(io: CommandIo): Promise<number> {
+  const url = databaseUrl(io)
+  await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
+  const database = openGatewayDatabase({ url, poolSize: 1 })
+  try {
+    const report = await auditLedger(database)
+    io.out(auditText(report))
+    return report.violations.length === 0 ? 0 : 1
+  } finally {
+    await database.close()
+  }
 }
 
 const MAX_DISPUTES = 1_000

@@ -71,12 +71,13 @@ export type Signer =
   | Pick<DevelopmentWallet, 'privateKey'>
   | { address: string; signMessage(message: string): Promise<string> }
 
-/** A SIWE login body with a new nonce, valid for one session. */
-export async function signedLogin({ gateway, serviceName, plan }: Entrance, signer: Signer) {
+/** A SIWE login body, valid for one session. Gets a new nonce unless it is given one. */
+export async function signedLogin({ gateway, serviceName, plan }: Entrance, signer: Signer, given?: string) {
   const wallet = 'signMessage' in signer ? signer : new Wallet(signer.privateKey)
-  const { nonce } = (await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as {
-    nonce: string
-  }
+  const newNonce = async () =>
+    ((await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as { nonce: string })
+      .nonce
+  const nonce = given ?? (await newNonce())
   const message = `${serviceName} wants you to sign in.\n\nAddress: ${wallet.address}\nNonce: ${nonce}\nIssued At: ${new Date().toISOString()}`
   return {
     message,

@@ -4,7 +4,7 @@ import { type Row, type Stage } from '../scenario'
 import { points, type Step } from './steps'
 import { type Kill, type CrashHook } from './crash-hook'
 
-type Replica = { url: string; pid: () => number; stop: () => Promise<void> }
+type Replica = { url: string; pid: () => number; stop: () => Promise<unknown> }
 
 export type Found = {
   payments: number

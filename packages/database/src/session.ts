@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Pool, type PoolClient } from 'pg'
 
 const FIRST_PAUSE_MS = 100
-const MAX_PAUSE_MS = 5_000
+/** Settlement waits for it when Postgres is back. */
+const MAX_PAUSE_MS = 1_000
 
 export type SessionOptions = {
   pool: Pool

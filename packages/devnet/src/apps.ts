@@ -18,10 +18,10 @@ import { type Secrets, type State } from './state'
 export type Apps = {
   gateway: RunningService
   /** Starts another gateway process with the same stores, facilitator and public URL, on a separate port. */
-  addGateway: () => Promise<RunningService>
+  addGateway: (replica?: Replica) => Promise<RunningService>
   facilitator: RunningService
   /** Starts another facilitator process, likewise. */
-  addFacilitator: () => Promise<RunningService>
+  addFacilitator: (replica?: Replica) => Promise<RunningService>
   infrastructure: Infrastructure
   serviceName: string
   secrets: Secrets
@@ -29,6 +29,14 @@ export type Apps = {
   clientKey: NonNullable<Secrets['clientKey']>
   plan: typeof plan
   cosmosPlan: typeof cosmosPlan
+}
+
+/** How an additional process differs from the first one. */
+export type Replica = {
+  /** The root of another built checkout, as of another version. */
+  root?: string
+  /** Additional or replaced variables. */
+  environment?: NodeJS.ProcessEnv
 }
 
 /** Changes to the configuration of `npm start`, for tests. */
@@ -116,10 +124,11 @@ export async function startApps(options: {
     },
   })
 
-  const startFacilitator = (logName: string, publicUrl?: string) =>
+  const startFacilitator = (logName: string, publicUrl?: string, replica: Replica = {}) =>
     processes.addApp(
       startService({
         ...shared('facilitator', logName),
+        root: replica.root ?? root,
         preferredPort: usualPorts ? 8081 : undefined,
         preferredMetricsPort: usualPorts ? 9081 : undefined,
         environment: ({ url }) => ({
@@ -128,6 +137,7 @@ export async function startApps(options: {
           ...facilitatorEnvironment(state, infrastructure, secrets, overrides),
           CONSOLE_EXPLORER_LINKS: 'false',
           ...overrides.environment?.(logName),
+          ...replica.environment,
         }),
       }),
     )
@@ -137,7 +147,8 @@ export async function startApps(options: {
     ({ url }) => url,
   )
   let facilitators = 1
-  const addFacilitator = () => startFacilitator(`facilitator-${++facilitators}`, facilitator.url)
+  const addFacilitator = (replica?: Replica) =>
+    startFacilitator(`facilitator-${++facilitators}`, facilitator.url, replica)
   const apiUrl = `${facilitator.url}/api/v1`
   const clientKey = await timed(
     'client key',
@@ -160,10 +171,11 @@ export async function startApps(options: {
     evmChainId: network.chain_id,
     cosmosPrefix: COSMOS_PREFIX,
   })
-  const startGateway = (logName: string, publicUrl?: string) =>
+  const startGateway = (logName: string, publicUrl?: string, replica: Replica = {}) =>
     processes.addApp(
       startService({
         ...shared('gateway', logName),
+        root: replica.root ?? root,
         preferredPort: usualPorts ? 8080 : undefined,
         preferredMetricsPort: usualPorts ? 9090 : undefined,
         environment: ({ port, url }) => ({
@@ -187,6 +199,7 @@ export async function startApps(options: {
           FACILITATOR_REQUESTS_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: WIDE_LIMIT,
           ...overrides.environment?.(logName),
+          ...replica.environment,
         }),
       }),
     )
@@ -196,7 +209,7 @@ export async function startApps(options: {
     ({ url }) => url,
   )
   let gateways = 1
-  const addGateway = () => startGateway(`gateway-${++gateways}`, gateway.url)
+  const addGateway = (replica?: Replica) => startGateway(`gateway-${++gateways}`, gateway.url, replica)
 
   running.apps = {
     gateway,

@@ -19,6 +19,8 @@ export type ServiceOptions = {
 /** As the images of the services have it: docs/adr/0033-one-heap-size-everywhere.md */
 export const SERVICE_NODE_OPTIONS = '--max-old-space-size=256'
 
+/** As Kubernetes has it, without the time of `preStop`. */
+const STOP_SECONDS = 35
 const FIRST_RESTART_DELAY_MS = 500
 const MAX_RESTART_DELAY_MS = 10_000
 
@@ -50,7 +52,7 @@ export async function startService(options: ServiceOptions) {
       logFile,
       // Its own log line: a probe of the port could reach another service.
       ready: /"message":"serving"/,
-      stopSeconds: 3,
+      stopSeconds: STOP_SECONDS,
       onExit: (exit) => {
         onCrash(exit)
         restart().catch(() => undefined)
@@ -84,10 +86,11 @@ export async function startService(options: ServiceOptions) {
     occupiedPort: options.preferredPort === port ? undefined : options.preferredPort,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     pid: () => running.pid,
-    async stop() {
+    async stop(): Promise<ProcessExit> {
       stopping.abort()
       // A service that is restarting ends with our process: see startProcess.
       await running.stop()
+      return running.exited
     },
   }
 }

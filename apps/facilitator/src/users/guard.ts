@@ -31,13 +31,14 @@ export const createUserGuard =
     await handler(req, res, user)
   }
 
-/** Rejects all requests if no admin token is configured. */
+/** Accepts each of the tokens; rejects all requests if none is configured. */
 export const createAdminGuard =
-  (adminToken: string | undefined, readBody: ReadBody) =>
+  (adminTokens: readonly string[], readBody: ReadBody) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
-    if (adminToken === undefined || !timingSafeEqual(sha256(bearer(req)), sha256(adminToken)))
+    const sent = sha256(bearer(req))
+    if (!adminTokens.some((token) => timingSafeEqual(sent, sha256(token))))
       throw new ApiError('UNAUTHORIZED', 'Send the admin token of the service as bearer')
     await readBody(req, res, { limitBytes: BODY_LIMIT_BYTES, sender: 'admin' })
     await handler(req, res)

@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { z } from 'zod'
 
@@ -10,10 +10,12 @@ export type Tokens = ReturnType<typeof createTokens>
 
 /**
  * Access tokens: HS256, valid for at most 15 minutes whatever their `exp`, with this service as issuer and
- * audience.
+ * audience. The first secret signs; all verify, so that a secret can be rotated.
  */
-export function createTokens(secret: string, now: () => Date) {
-  const key = createSecretKey(secret, 'utf8')
+export function createTokens(secrets: readonly string[], now: () => Date) {
+  const keys = secrets.map((secret) => createSecretKey(secret, 'utf8'))
+  const [signing] = keys
+  if (!signing) throw new Error('A token needs at least one secret')
   const seconds = () => Math.floor(now().getTime() / 1000)
 
   return {
@@ -21,7 +23,7 @@ export function createTokens(secret: string, now: () => Date) {
       const iat = seconds()
       const lifetime = { iat, exp: iat + ACCESS_TTL_SECONDS }
       const claims = { sub: String(userId), sid: sessionId, ...lifetime, iss: SERVICE, aud: SERVICE }
-      return jwt.sign(claims, key, { algorithm: 'HS256' })
+      return jwt.sign(claims, signing, { algorithm: 'HS256' })
     },
 
     /**
@@ -29,20 +31,24 @@ export function createTokens(secret: string, now: () => Date) {
      * session: during a rolling update, and for 15 minutes after it, they are accepted.
      */
     read(token: string): { userId: number; sessionId: string | undefined } | undefined {
-      try {
-        const { sub, sid } = jwt.verify(token, key, {
-          algorithms: ['HS256'],
-          issuer: SERVICE,
-          audience: SERVICE,
-          maxAge: ACCESS_TTL_SECONDS,
-          clockTimestamp: seconds(),
-        }) as jwt.JwtPayload & { sid?: unknown }
-        const claims = Claims.safeParse({ sub, sid })
-        return claims.success ? { userId: Number(claims.data.sub), sessionId: claims.data.sid } : undefined
-      } catch {
-        return undefined
-      }
+      const verified = keys.map((key) => verify(token, key)).find((claims) => claims !== undefined)
+      const claims = Claims.safeParse(verified)
+      return claims.success ? { userId: Number(claims.data.sub), sessionId: claims.data.sid } : undefined
     },
+  }
+
+  function verify(token: string, key: KeyObject): unknown {
+    try {
+      return jwt.verify(token, key, {
+        algorithms: ['HS256'],
+        issuer: SERVICE,
+        audience: SERVICE,
+        maxAge: ACCESS_TTL_SECONDS,
+        clockTimestamp: seconds(),
+      })
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -151,7 +151,7 @@ describe('closeServer', () => {
     expect(await closed).toBe(true)
   })
 
-  test('sends Connection: close with further responses', async () => {
+  test('sends Connection: close with a response whose request arrived before, and answers a request on an idle connection', async () => {
     let respond: () => void = () => undefined
     const { port, server } = await serve({
       routes(app) {
@@ -162,20 +162,35 @@ describe('closeServer', () => {
         })
       },
     })
-    const socket = connect(port, '127.0.0.1')
-    let received = ''
-    socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
-    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    const open = () => {
+      const socket = connect(port, '127.0.0.1')
+      let received = ''
+      socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+      return { socket, received: () => received, ended: once(socket, 'close') }
+    }
+    const idle = open()
+    idle.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(idle.socket, 'data')
+    const unused = open()
+    await once(server, 'connection')
+    const slow = open()
+    slow.socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(server, 'request')
 
     const closed = closeServer(server, { graceSeconds: 10 })
     respond()
-    await once(socket, 'data')
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await once(socket, 'close')
+    for (const { socket } of [idle, unused]) socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await Promise.all([idle.ended, unused.ended, slow.ended])
     expect(await closed).toBe(true)
-    expect(received).toContain('finished')
-    expect(received.split('HTTP/1.1 200 OK')[2]).toContain('Connection: close')
+    expect(idle.received().match(/Connection: [\w-]+/g)).toEqual([
+      'Connection: keep-alive',
+      'Connection: close',
+    ])
+    for (const { received } of [unused, slow])
+      expect(received().match(/HTTP\/1.1 200 OK|Connection: [\w-]+/g)).toEqual([
+        'HTTP/1.1 200 OK',
+        'Connection: close',
+      ])
   })
 
   test('closes unfinished requests when the time is up', async () => {

@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { type AddressInfo, type Socket } from 'node:net'
+import { Server as TcpServer, type AddressInfo } from 'node:net'
 import { type Express } from 'express'
 import { ConfigurationError } from '../config'
 import { answerMalformed, refuseTarget } from './malformed'
@@ -12,8 +12,18 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** How long a buffered response may make no progress. */
 export const UNREAD_TIMEOUT_MS = 10_000
 
-/** Connections without a request so far, which Node does not count as idle. */
-const unusedConnections = new WeakMap<http.Server, Set<Socket>>()
+/** How long a connection without a request stays open at a stop: its client may be sending one. */
+const IDLE_GRACE_MS = 1_000
+const CLOSE_INTERVAL_MS = 50
+
+type Connections = {
+  /** Without a request so far, which Node does not count as idle. */
+  unused: Set<http.IncomingMessage['socket']>
+  /** Whether each response closes its connection. */
+  areClosing: boolean
+}
+
+const connectionsOf = new WeakMap<http.Server, Connections>()
 
 /**
  * A server with header limits and timeouts that responds to malformed requests in the error shape. It closes the connection of
@@ -24,7 +34,14 @@ const unusedConnections = new WeakMap<http.Server, Set<Socket>>()
  */
 export function createServer(app: Express): http.Server {
   class AppRequest extends http.IncomingMessage {}
-  class AppResponse extends http.ServerResponse {}
+  const connections: Connections = { unused: new Set(), areClosing: false }
+  class AppResponse extends http.ServerResponse {
+    // Also called for headers that Express or Node write by themselves.
+    override writeHead(...head: [statusCode: number]) {
+      if (connections.areClosing) this.setHeader('Connection', 'close')
+      return super.writeHead(...head)
+    }
+  }
   const prototypes = app as unknown as { request: object; response: object }
   Object.setPrototypeOf(AppRequest.prototype, prototypes.request)
   Object.setPrototypeOf(AppResponse.prototype, prototypes.response)
@@ -42,9 +59,9 @@ export function createServer(app: Express): http.Server {
     // The app checks it, and responds in the error shape.
     requireHostHeader: false,
   })
-  const unused = new Set<Socket>()
-  unusedConnections.set(server, unused)
-  server.on('connection', (socket: Socket) => {
+  const { unused } = connections
+  connectionsOf.set(server, connections)
+  server.on('connection', (socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
@@ -83,23 +100,35 @@ export function listen(
 /**
  * Stops accepting connections, waits up to `graceSeconds` for requests in flight, then closes all connections. Resolves to
  * false if it interrupted a request.
+ *
+ * Every response from now on closes its connection. A connection without a request is closed after a second: a client, such as a
+ * proxy that keeps connections, may have sent one that has not arrived, and would not know whether it was executed.
  */
 export async function closeServer(
   server: http.Server,
   { graceSeconds }: { graceSeconds: number },
 ): Promise<boolean> {
+  const connections = connectionsOf.get(server)
+  if (connections) connections.areClosing = true
   let isClean = true
-  server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
-  // A kept-alive connection would otherwise stay open after its last response.
-  const idleTimer = setInterval(() => server.closeIdleConnections(), 50)
+  // `server.close` would also close idle connections.
+  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()))
+  let closing: NodeJS.Timeout | undefined
+  const idleTimer = setTimeout(() => {
+    for (const socket of connections?.unused ?? []) socket.destroy()
+    server.closeIdleConnections()
+    // A response whose head was written before may leave its connection open.
+    closing = setInterval(() => server.closeIdleConnections(), CLOSE_INTERVAL_MS)
+  }, IDLE_GRACE_MS)
   const graceTimer = setTimeout(() => {
     isClean = false
     server.closeAllConnections()
   }, graceSeconds * 1000)
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  for (const socket of unusedConnections.get(server) ?? []) socket.destroy()
   await closed
-  clearInterval(idleTimer)
+  // Ends its timers; it listens no longer.
+  server.close()
+  clearTimeout(idleTimer)
+  clearInterval(closing)
   clearTimeout(graceTimer)
   return isClean
 }

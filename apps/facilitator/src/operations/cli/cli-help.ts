@@ -5,6 +5,7 @@ export const HELP = `Operates a facilitator through its database. (The service i
   facilitator settlements list [OPTIONS]     open settlements, or those that are reversed for good
   facilitator settlements show ID [--json]   one settlement, its transaction and its next step
   facilitator settlements retry ID...        retries open settlements at once
+  facilitator settlements audit              checks all settlements, as after a restore
   facilitator users list [OPTIONS]           all users and their fee shares
   facilitator users allow USER PERCENT       sets the fee share of a user
   facilitator users disable|enable USER      removes or restores all access of a user
@@ -58,6 +59,22 @@ so far, and the code of its next step, which docs/runbook.md#next-steps explains
 neither the payer's signature nor tokens.
 
   --json         prints JSON
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const AUDIT_HELP = `facilitator settlements audit
+
+Checks all settlements and transactions: what is settled is mined, each fee is the sum of
+its shares, and each transaction can be sent again. Reads only, also while facilitators run.
+
+Prints the time of the newest row, which tells how much a restored backup lacks; then the
+settlements by state; each signer with its newest nonce, its pending transactions, and the
+nonces in between that no row has: those that were used after a backup, once later ones
+are used; and a line for each violation. Exits with 1 if there is one.
+
   --help         prints this text
 ${DATABASE}
 

@@ -41,6 +41,7 @@ describe('facilitator', () => {
     [['settlements', 'list', '--limit', '100001'], '--limit needs a whole number from 1 to 100000'],
     [['settlements', 'list', '--older-than', '-1'], '--older-than'],
     [['settlements', 'list', '--all'], '--all'],
+    [['settlements', 'audit', '5'], 'did not understand "5"'],
     [['settlements', 'show'], 'settlements show needs one id'],
     [['settlements', 'show', '1', '2'], 'settlements show needs one id'],
     [['settlements', 'show', '0x1'], '"0x1" is not a settlement id'],

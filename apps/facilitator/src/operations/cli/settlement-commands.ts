@@ -1,6 +1,7 @@
 import { parseOptions, UsageError } from '@tollgate/service'
 import { json, parseWholeNumber, type Command, type Work } from './arguments'
-import { LIST_HELP, RETRY_HELP, SHOW_HELP } from './cli-help'
+import { AUDIT_HELP, LIST_HELP, RETRY_HELP, SHOW_HELP } from './cli-help'
+import { auditText } from '../settlements/audit-settlements'
 import { NEXT_STEPS_RUNBOOK, nextStepOf } from '../settlements/next-step'
 import { listText } from './list'
 import { retryText } from './retry'
@@ -71,6 +72,17 @@ function retry(args: string[]): Work {
   }
 }
 
+function audit(args: string[]): Work {
+  const { positionals } = parseOptions(args, {})
+  const [unexpected] = positionals
+  if (unexpected !== undefined) throw new UsageError(`settlements audit did not understand "${unexpected}"`)
+  return async ({ settlements }, { out }) => {
+    const report = await settlements.audit()
+    out(auditText(report))
+    return report.violations.length === 0 ? 0 : 1
+  }
+}
+
 function stateOf(word: string): ListedState {
   const state = listedStates.find((one) => one === word)
   if (state) return state
@@ -87,4 +99,5 @@ export const settlementCommands: Readonly<Record<string, Command>> = {
   list: { help: LIST_HELP, parse: list },
   show: { help: SHOW_HELP, parse: show },
   retry: { help: RETRY_HELP, parse: retry },
+  audit: { help: AUDIT_HELP, parse: audit },
 }

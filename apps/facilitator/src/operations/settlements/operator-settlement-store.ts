@@ -1,6 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { isOpenSql, isReversedFinalSql, openStatuses, type SettlementStatus } from '../../settlement/status'
 import { CLAIMED_CHANNEL } from '../../settlement/channels'
+import { auditSettlements } from './audit-settlements'
 import { LISTED_COLUMNS, LISTED_FROM, type ListedSettlement } from './listed-settlement'
 import { readSettlementDetail, type SettlementDetail } from './settlement-detail'
 import { readSuspended } from '../monitoring/suspended-assets'
@@ -80,6 +81,8 @@ export function createOperatorStore(pool: Pool) {
       const { rowCount } = await pool.query('SELECT FROM assets WHERE network = $1 LIMIT 1', [network])
       return rowCount === 1
     },
+
+    audit: () => auditSettlements(pool),
 
     suspendedAssets: () => readSuspended(pool),
 

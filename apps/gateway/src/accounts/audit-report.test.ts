@@ -1,0 +1,32 @@
+import { closeAll } from '@tollgate/testing'
+import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { auditLedger, auditText } from './audit-report'
+
+let { ledgers, pool, spender } = {} as TestLedgers
+beforeAll(async () => {
+  ;({ ledgers, pool, spender } = await openLedgers())
+})
+afterAll(closeAll)
+
+test('the audit adds up all accounts, and names each violation', async () => {
+  const { wallet, paid } = await spender(10)
+  await ledgers[0].finish(endingOf(await paid()))
+  await ledgers[0].finish(endingOf(await paid(ledgers[0], 3), 'refunded'))
+  await pool.query('UPDATE payments SET transaction = $1', [`0x${'1'.repeat(64)}`])
+  const intact = auditText(await auditLedger({ pool }))
+  expect(intact).toMatch(/^newest row {2}\d{4}-\d\d-\d\dT/)
+  expect(intact).toContain('credits     10 granted + 3 refunded - 4 used - 0 of deleted calls = 9 left\n')
+  expect(intact).toContain('payments    1 credited\n')
+  expect(intact).toMatch(/violations {2}none\n$/)
+
+  await pool.query('UPDATE accounts SET balance = balance + 1 WHERE wallet = $1', [wallet])
+  await pool.query("UPDATE payments SET transaction = NULL WHERE wallet = $1 AND status = 'credited'", [
+    wallet,
+  ])
+  const damaged = await auditLedger({ pool })
+  expect(damaged.violations).toEqual([
+    expect.stringMatching(/^account \d+: balance_is_not_grants_and_refunds_less_usage$/),
+    '1 × credited_without_transaction',
+  ])
+  expect(auditText(damaged)).toContain('violations  2\n  account ')
+})

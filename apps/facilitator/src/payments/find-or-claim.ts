@@ -61,10 +61,10 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     if (decision.action === 'answer-earlier') return decision.settlement
     const claimed =
       decision.action === 'claim'
-        ? await traced(span, 'claim payment', {}, () =>
+        ? await traced(span, 'claim payment', {}, (step) =>
             claim(
               claimRequest,
-              { ...decision.evidence, requestId, traceparent: span?.traceparent, until },
+              { ...decision.evidence, requestId, traceparent: step?.traceparent, until },
               earlier,
             ),
           )

@@ -199,10 +199,12 @@ export function createBuyCredits(dependencies: {
     const authorization = { plan, payer, nonce }
     const request = settleRequest(header, plan, resource)
     const presentedBy = presenterOf(buyer)
-    const purchase = { wallet, request, presentedBy, identifier, traceparent: span?.traceparent }
-    const stored = await (failed
-      ? payments.createRetry(failed, authorization, purchase)
-      : payments.create(authorization, purchase))
+    const stored = await traced(span, 'record payment', {}, (step) => {
+      const purchase = { wallet, request, presentedBy, identifier, traceparent: step?.traceparent }
+      return failed
+        ? payments.createRetry(failed, authorization, purchase)
+        : payments.create(authorization, purchase)
+    })
     if (stored) {
       const fields = { paymentId: stored.id, requestId, traceId: span?.traceId, wallet }
       logger.info('payment received', { ...fields, planId: plan.id, payer, nonce })

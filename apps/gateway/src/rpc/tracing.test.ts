@@ -123,12 +123,13 @@ test('a payment continues its trace at the facilitator, after a restart, and whe
   expect(pathsOf(spans)).toEqual([
     'POST /rpc',
     'POST /rpc > buy credits',
-    'POST /rpc > buy credits > forward call',
-    'POST /rpc > buy credits > forward call > upstream provider-84532',
-    'POST /rpc > buy credits > grant credits',
-    'POST /rpc > buy credits > settle payment',
-    'POST /rpc > buy credits > settle payment',
-    'POST /rpc > buy credits > spend credits',
+    'POST /rpc > buy credits > record payment',
+    'POST /rpc > buy credits > record payment > forward call',
+    'POST /rpc > buy credits > record payment > forward call > upstream provider-84532',
+    'POST /rpc > buy credits > record payment > grant credits',
+    'POST /rpc > buy credits > record payment > settle payment',
+    'POST /rpc > buy credits > record payment > settle payment',
+    'POST /rpc > buy credits > record payment > spend credits',
   ])
   const settling = spans.filter(({ name }) => name === 'settle payment')
   expect(settling.map((span) => `00-${traceId}-${span.spanId}-01`)).toEqual([first, second])

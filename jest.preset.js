@@ -1,7 +1,7 @@
 /** Packages whose tests import the sources of the wallet package. */
 const IMPORT_WALLET = ['wallet', 'cli', 'e2e']
 
-/** What the Jest configuration of every package shares. ESM-only dependencies are compiled like our own code. */
+/** What the Jest configuration of every package shares. ESM-only dependencies, and those with a dynamic import, are compiled like our own code. */
 module.exports = (name) => ({
   displayName: name,
   rootDir: require('node:path').join(
@@ -23,8 +23,8 @@ module.exports = (name) => ({
     ],
   },
   transformIgnorePatterns: [
-    '/node_modules/(?!(\\.pnpm|@noble|@scure|@seriousme|@prisma/schema-engine-wasm)/)',
-    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@seriousme\\+|@prisma\\+schema-engine-wasm@))',
+    '/node_modules/(?!(\\.pnpm|@noble|@scure|@seriousme|@prisma/schema-engine-wasm|@opentelemetry/otlp-exporter-base)/)',
+    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@seriousme\\+|@prisma\\+schema-engine-wasm@|@opentelemetry\\+otlp-exporter-base@))',
   ],
   moduleNameMapper: {
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
@@ -32,6 +32,8 @@ module.exports = (name) => ({
     '^@tollgate/wallet/([^/]+)$': `${__dirname}/packages/wallet/src/$1.ts`,
     // The sources of the wallet package import with extensions, as its published ESM build must.
     ...(IMPORT_WALLET.includes(name) ? { '^(\\.{1,2}/.*)\\.js$': '$1' } : {}),
+    // A dynamic import is left as it is, and names the built file.
+    '^(\\./exporter)\\.js$': '$1',
     '^@tollgate/testing/([^/]+)$': `${__dirname}/packages/testing/src/$1/index.ts`,
     '^@tollgate/e2e/testing/([^/]+)$': `${__dirname}/e2e/src/testing/$1.ts`,
   },

@@ -16,6 +16,7 @@ import {
   type Logger,
   type Metrics,
   type ReadBody,
+  type Tracing,
 } from '@tollgate/service'
 import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router, type Request, type Response } from 'express'
@@ -56,6 +57,7 @@ export type AppDependencies = {
   environment: Environment
   logger: Logger
   metrics: Metrics
+  tracing: Tracing
   metricsRecorder: HttpMetricsRecorder
   store: EphemeralStore
   health: Health
@@ -87,7 +89,7 @@ export type AppDependencies = {
 }
 
 export function createApp(dependencies: AppDependencies) {
-  const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
+  const { environment, logger, metrics, tracing, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, withAdminAction, payments, paymentsV2, networks, users, clients } =
     dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
@@ -229,6 +231,7 @@ export function createApp(dependencies: AppDependencies) {
   for (const router of [api, apiV2, admin]) registerAllowedMethods(router)
   return createBaseApp({
     logger,
+    tracing,
     now,
     trustProxy: environment.TRUSTED_PROXIES,
     unavailableReason,

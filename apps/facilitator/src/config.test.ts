@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { developmentCosmosSigner } from '@tollgate/cosmos-devchain'
 import { developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
-import { readConfiguration } from './config'
+import { Environment, readConfiguration } from './config'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
 const NETWORKS_FILE = join(folder, 'networks.yaml')
@@ -228,4 +228,11 @@ test('reads the minimum amount of an asset', () => {
     expect(problems({}, file.replace('250', amount))).toEqual([
       expect.stringMatching(/assets\[0\]\.min_amount/),
     ])
+})
+
+test('has an explanation of every variable in .env.example', () => {
+  const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
+  const explained = new Set([...example.matchAll(/^#? ?([A-Z_]+)=/gm)].map(([, name = '']) => name))
+  const missing = Object.keys(Environment.shape).filter((name) => !explained.has(name))
+  expect(missing).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { ConfigurationError, env, readEnvironment } from '@tollgate/service'
+import { ConfigurationError, env, readEnvironment, tracingVariables } from '@tollgate/service'
 import { z } from 'zod'
 import { readPercent } from './percent'
 import { readNetworks, type NetworkConfiguration } from './networks/settings'
@@ -31,6 +31,7 @@ export const Environment = z.object({
   ADMIN_TOKEN: env.secret(32).optional(),
   ADMIN_TOKEN_PREVIOUS: env.secret(32).optional(),
   LOG_LEVEL: env.logLevel.prefault('info'),
+  ...tracingVariables,
   METRICS_HOST: env.text.prefault('127.0.0.1'),
   METRICS_PORT: env.port.prefault('9081'),
   SETTLE_TIMEOUT_SECONDS: env.seconds.prefault('25'),

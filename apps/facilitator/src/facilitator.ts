@@ -11,6 +11,7 @@ import {
   type EphemeralStore,
   type Logger,
   type Metrics,
+  type Tracing,
 } from '@tollgate/service'
 import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { createApp } from './app'
@@ -91,9 +92,10 @@ export async function composeFacilitator(parts: {
   ephemeral: EphemeralStore
   logger: Logger
   metrics: Metrics
+  tracing: Tracing
   now: () => Date
 }) {
-  const { configuration, families, database, ephemeral, logger, metrics, now } = parts
+  const { configuration, families, database, ephemeral, logger, metrics, tracing, now } = parts
   const { environment } = configuration
   const { pool } = database
   const replica = createReplicaName()
@@ -131,6 +133,7 @@ export async function composeFacilitator(parts: {
         feeBudget,
         notifications,
         metrics: settlementMetrics,
+        tracing,
         logger,
         now,
       }),
@@ -224,6 +227,7 @@ export async function composeFacilitator(parts: {
     environment,
     logger,
     metrics,
+    tracing,
     metricsRecorder,
     store: ephemeral,
     health,

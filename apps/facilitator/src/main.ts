@@ -7,6 +7,7 @@ import {
   createServer,
   listen,
   openEphemeralStore,
+  openTracing,
   run,
   startRetention,
 } from '@tollgate/service'
@@ -22,6 +23,9 @@ void run('facilitator', async (closing) => {
   const configuration = readConfiguration(process.env)
   const { environment } = configuration
   const logger = createLogger({ service: 'facilitator', level: environment.LOG_LEVEL })
+
+  const tracing = await openTracing(environment, { service: 'facilitator', logger })
+  closing.add('tracing', () => tracing.close())
 
   if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
 
@@ -51,6 +55,7 @@ void run('facilitator', async (closing) => {
     ephemeral,
     logger,
     metrics,
+    tracing,
     now: () => new Date(),
   })
   const {

@@ -34,7 +34,7 @@ describe('pages of every origin', () => {
       .options('/rpc')
       .set({ origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-payment' })
     expect([status, headers['access-control-allow-origin']]).toEqual([204, '*'])
-    for (const name of ['authorization', 'content-type', 'x-payment', 'payment-signature'])
+    for (const name of ['authorization', 'content-type', 'x-payment', 'payment-signature', 'traceparent'])
       expect(headers['access-control-allow-headers']).toContain(name)
 
     const answer = await (await gateway.wallet().signIn()).call().set({ origin }).expect(402)

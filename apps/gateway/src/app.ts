@@ -14,6 +14,7 @@ import {
   type Logger,
   type Metrics,
   POINT_BYTES,
+  type Tracing,
 } from '@tollgate/service'
 import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { type RequestHandler } from 'express'
@@ -46,6 +47,7 @@ export type AppDependencies = {
   environment: Environment
   logger: Logger
   metrics: Metrics
+  tracing: Tracing
   store: EphemeralStore
   health: Health
   withSession: ReturnType<typeof createGuard>
@@ -66,7 +68,7 @@ export type AppDependencies = {
 }
 
 export function createApp(dependencies: AppDependencies) {
-  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
+  const { environment, logger, metrics, tracing, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
   const { payments, keys, payerAccounts, webhooks, offerSigner, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
@@ -141,10 +143,18 @@ export function createApp(dependencies: AppDependencies) {
     trustProxy: environment.TRUSTED_PROXIES,
     unavailableReason,
     redactPath: withoutSecrets,
+    tracing,
     onCompleted: (request) => metrics.observe(request),
     cors: {
       origins: '*',
-      allowedHeaders: ['x-payment', 'payment-signature', 'sign-in-with-x', 'access-control-expose-headers'],
+      allowedHeaders: [
+        'x-payment',
+        'payment-signature',
+        'sign-in-with-x',
+        'access-control-expose-headers',
+        'traceparent',
+        'tracestate',
+      ],
       exposedHeaders: [
         'X-PAYMENT-RESPONSE',
         'PAYMENT-RESPONSE',

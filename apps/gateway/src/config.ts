@@ -1,4 +1,4 @@
-import { env, readEnvironment } from '@tollgate/service'
+import { env, readEnvironment, tracingVariables } from '@tollgate/service'
 import { z } from 'zod'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
@@ -50,6 +50,9 @@ export const Environment = z.object({
   RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: atLeastOne.default(600),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
+  ...tracingVariables,
+  /** Passes `traceparent` on to the providers' upstreams. */
+  TRACE_UPSTREAMS: env.flag.default(false),
   /** The file of a script that the console loads first, such as a development wallet. Production refuses it. */
   CONSOLE_DEVELOPMENT_SCRIPT: env.text.optional(),
   CONSOLE_EXPLORER_LINKS: env.flag.default(true),

@@ -7,6 +7,7 @@ import {
   type EphemeralStore,
   type Logger,
   type Metrics,
+  type Tracing,
 } from '@tollgate/service'
 import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { dirname, join } from 'node:path'
@@ -69,6 +70,7 @@ export type Infrastructure = {
   facilitator: Facilitator
   logger: Logger
   metrics: Metrics
+  tracing: Tracing
   now: () => Date
 }
 
@@ -77,7 +79,7 @@ const PAYER_TIMEOUT_MS = 5_000
 
 /** Wires the areas together. Opens upstream connections only. */
 export function composeGateway(infrastructure: Infrastructure) {
-  const { environment, database, store, facilitator, logger, metrics, now } = infrastructure
+  const { environment, database, store, facilitator, logger, metrics, tracing, now } = infrastructure
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
   const payerTimeoutMs = Math.min(timeoutMs, PAYER_TIMEOUT_MS)
@@ -121,12 +123,21 @@ export function composeGateway(infrastructure: Infrastructure) {
     takeRequest,
     ledger,
     clocks,
+    tracing,
     logger,
   })
-  const buyCredits = createBuyCredits({ payments, processor, admission, facilitator, sessions, logger })
+  const buyCredits = createBuyCredits({
+    payments,
+    processor,
+    admission,
+    facilitator,
+    sessions,
+    tracing,
+    logger,
+  })
 
   const upstreams = createUpstreams({ timeoutMs, now })
-  const forward = createForward(upstreams, timeoutMs)
+  const forward = createForward(upstreams, timeoutMs, { isTraced: environment.TRACE_UPSTREAMS })
   const supported = createSupported(facilitator, logger, now)
   const { findFeePayer } = supported
   const keys = createAccessKeyStore(database)
@@ -199,6 +210,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     environment,
     logger,
     metrics,
+    tracing,
     store,
     health,
     withSession: createGuard(sessions),

@@ -9,6 +9,7 @@ import {
   createServer,
   listen,
   openEphemeralStore,
+  openTracing,
   run,
   startRetention,
 } from '@tollgate/service'
@@ -30,6 +31,9 @@ void run('gateway', async (closing) => {
   const environment = readConfiguration(process.env)
   const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
   const now = () => new Date()
+
+  const tracing = await openTracing(environment, { service: 'gateway', logger })
+  closing.add('tracing', () => tracing.close())
 
   if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
 
@@ -58,7 +62,16 @@ void run('gateway', async (closing) => {
   closing.add('facilitator client', () => facilitator.close())
 
   const metrics = createMetrics()
-  const gateway = composeGateway({ environment, database, store, facilitator, logger, metrics, now })
+  const gateway = composeGateway({
+    environment,
+    database,
+    store,
+    facilitator,
+    logger,
+    metrics,
+    tracing,
+    now,
+  })
   closing.add('upstream connections', () => gateway.upstreams.close())
   closing.add('ledger', () => gateway.ledger.drain())
 

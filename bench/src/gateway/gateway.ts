@@ -23,13 +23,21 @@ export type GatewayOptions = {
   nodeArguments?: readonly string[]
   /** Variables of the rate limits. Without them, the limits are on and never reached. */
   limits?: Readonly<Record<string, string>>
+  /** Further variables. */
+  variables?: Readonly<Record<string, string>>
 }
 
 /** A gateway process as in production, which writes its log to a file. */
 export const startGateway = (
   place: Pick<BenchmarkContext, 'folder' | 'closeLater'>,
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | undefined },
-  { name = 'gateway', checkout = root, nodeArguments = [], limits = wideLimits }: GatewayOptions = {},
+  {
+    name = 'gateway',
+    checkout = root,
+    nodeArguments = [],
+    limits = wideLimits,
+    variables = {},
+  }: GatewayOptions = {},
 ): Promise<NodeServer> =>
   startNodeServer(place, {
     name,
@@ -46,5 +54,6 @@ export const startGateway = (
       FACILITATOR_CLIENT_ID: 'bench',
       FACILITATOR_CLIENT_TOKEN: randomBytes(32).toString('hex'),
       ...limits,
+      ...variables,
     },
   })

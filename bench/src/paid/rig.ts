@@ -33,7 +33,7 @@ export async function openRig(
     redis,
     accounts,
     callers,
-    startGateway: (options: Pick<GatewayOptions, 'name' | 'nodeArguments'> = {}) =>
+    startGateway: (options: Pick<GatewayOptions, 'name' | 'checkout' | 'nodeArguments' | 'variables'> = {}) =>
       startGateway(
         place,
         { databaseUrl: accounts.databaseUrl, redisUrl: redis.url },

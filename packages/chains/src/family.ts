@@ -7,7 +7,16 @@ export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
   rpcUrls: readonly string[]
   /** For each attempt. */
   rpcTimeoutMs: number
+  observe?: ObserveRequest
 }
+
+/**
+ * Called with the method of each request to the nodes. What it returns is called with the name of the node that responded, as in
+ * {@link NodeReport}, if any did.
+ */
+export type ObserveRequest = (
+  method: string,
+) => ((response: { node?: string; isError: boolean }) => void) | undefined
 
 /** The settings that every family shares. */
 export type NetworkSettings = NetworkName &

@@ -63,6 +63,19 @@ describe('each call sends the client key and returns the response unchanged', ()
     expect(server.asked.map(({ headers }) => headers['x-request-id'])).toEqual([sent])
   })
 
+  test('verify and settle send more headers of the caller, which replace none of their own', async () => {
+    const server = await startServer((res) =>
+      json(res, 200, res.req.url === '/api/v1/settle' ? settled : verified),
+    )
+    const client = clientOf(server.url)
+    const more = { traceparent: 'of-the-caller', 'X-CLIENT-TOKEN': 'another', 'idempotency-key': 'another' }
+    await client.verify(request, { headers: more })
+    await client.settle(request, { idempotencyKey: 'order-1', headers: more })
+    for (const { headers } of server.asked)
+      expect(headers).toMatchObject({ ...key, traceparent: 'of-the-caller' })
+    expect(server.asked[1]?.headers['idempotency-key']).toBe('order-1')
+  })
+
   test('a refused payment is a result, not an error', async () => {
     const refused = {
       ...settled,

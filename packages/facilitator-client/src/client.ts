@@ -21,9 +21,12 @@ import { FacilitatorError } from './errors'
 import { failureOf } from './failure'
 import { clientHeaders } from './headers'
 
+/** Of the caller, such as `traceparent`. They replace none of the client's own. */
+type MoreHeaders = Readonly<Record<string, string>>
+
 /** The calls of a resource server to a facilitator. Each rejects with `FacilitatorError`, within its timeout. */
 export type Facilitator = {
-  verify(request: VerifyRequest): Promise<VerifyResult>
+  verify(request: VerifyRequest, options?: { headers?: MoreHeaders }): Promise<VerifyResult>
   /**
    * Settles at most once per payment. Idempotent: the same request with the same `idempotencyKey` (visible ASCII, at most 128
    * characters) returns the first result.
@@ -36,7 +39,7 @@ export type Facilitator = {
    */
   settle(
     request: SettleRequest,
-    options: { idempotencyKey: string; requestId?: string | undefined },
+    options: { idempotencyKey: string; requestId?: string | undefined; headers?: MoreHeaders },
   ): Promise<SettleResult>
   supported(): Promise<NetworkKind[]>
   /** Public: requires no client key. */
@@ -72,11 +75,12 @@ const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
  */
 export function createFacilitatorClient(options: FacilitatorClientOptions): Facilitator & { close(): void } {
   const { url, clientId, clientToken, timeoutMs = 5_000, settleTimeoutMs = 45_000 } = options
+  const ownHeaders = clientHeaders(clientId, clientToken)
   const httpAgent = new HttpAgent({ keepAlive: true })
   const httpsAgent = new HttpsAgent({ keepAlive: true })
   const http = axios.create({
     baseURL: url,
-    headers: clientHeaders(clientId, clientToken),
+    headers: ownHeaders,
     maxRedirects: 0,
     maxContentLength: MAX_RESPONSE_BYTES,
     validateStatus: (status) => status === 200,
@@ -99,11 +103,14 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
   }
 
   return {
-    verify: (data) => send(VerifyResult, { method: 'post', url: '/verify', data }),
-    async settle(data, { idempotencyKey, requestId }) {
+    verify: (data, { headers = {} } = {}) =>
+      send(VerifyResult, { method: 'post', url: '/verify', data, headers: { ...headers, ...ownHeaders } }),
+    async settle(data, { idempotencyKey, requestId, headers: more = {} }) {
       if (!IdempotencyKey.safeParse(idempotencyKey).success)
         throw new FacilitatorError('rejected', 'An idempotency key has 1 to 128 visible ASCII characters')
       const headers = {
+        ...more,
+        ...ownHeaders,
         'Idempotency-Key': idempotencyKey,
         ...(requestId !== undefined && requestIdPattern.test(requestId) ? { 'X-Request-Id': requestId } : {}),
       }

@@ -26,6 +26,7 @@ export {
   type CompletedRequest,
   latestArrival,
   requestId,
+  spanOf,
 } from './http/request-context'
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
@@ -67,3 +68,16 @@ export { isPublicAddress } from './outbound/public-address'
 export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'
+export {
+  activeSpan,
+  activeTraceId,
+  NO_TRACING,
+  openTracing,
+  type Span,
+  type SpanOptions,
+  traced,
+  traceIdOf,
+  type Tracing,
+  tracingVariables,
+  withActiveSpan,
+} from './tracing'

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withTimeout } from '@tollgate/protocol'
 import winston from 'winston'
 import { redactField } from './redact'
+import { activeTraceId } from './tracing/span'
 
 export type Logger = winston.Logger
 
@@ -36,6 +37,8 @@ export type RequestFacts = {
   requestId: string
   code: unknown
   aborted: true | undefined
+  /** Of a sampled trace. */
+  traceId: string | undefined
 }
 
 const requestLines = new WeakMap<Logger, (facts: RequestFacts) => void>()
@@ -46,7 +49,7 @@ export function logRequest(logger: Logger, facts: RequestFacts): void {
 }
 
 function requestLine(service: string, facts: RequestFacts): string {
-  const { method, path, status, durationMs, requestId, code, aborted } = facts
+  const { method, path, status, durationMs, requestId, code, aborted, traceId } = facts
   return `${JSON.stringify({
     time: new Date().toISOString(),
     level: 'info',
@@ -59,6 +62,7 @@ function requestLine(service: string, facts: RequestFacts): string {
     requestId,
     code,
     aborted,
+    traceId,
   })}\n`
 }
 
@@ -79,11 +83,13 @@ const LINE = Symbol.for('message')
 
 const jsonLine = winston.format((info, options) => {
   const { service } = options as { service: string }
+  const traceId = activeTraceId()
   const line: Record<string, unknown> = {
     time: new Date().toISOString(),
     level: info.level,
     service,
     message: redactField('message', info.message),
+    ...(traceId === undefined || 'traceId' in info ? {} : { traceId }),
   }
   try {
     for (const name of Object.keys(info)) if (!(name in line)) line[name] = redactField(name, info[name])

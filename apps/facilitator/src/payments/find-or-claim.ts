@@ -1,5 +1,5 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
-import { type Logger } from '@tollgate/service'
+import { traced, withActiveSpan, type Logger, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type HttpMetricsRecorder } from '../metrics/http-metrics-recorder'
 import { idsOf } from '../settlement/log-fields'
@@ -18,6 +18,8 @@ type ClaimRequest = {
   caller: Caller
   window: ClaimWindow
   requestId: string
+  /** Of the request. */
+  span: Span | undefined
 }
 
 export type FindOrClaimDependencies = {
@@ -37,7 +39,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
 
   /** The settlement of this payment, new or made by an earlier request; or why the payment cannot be claimed. */
   async function findOrClaim(claimRequest: ClaimRequest): Promise<Settlement | Refusal> {
-    const { request, requester, caller, requestId } = claimRequest
+    const { request, requester, caller, requestId, span } = claimRequest
     const [earlier, forbidden] = await Promise.all([store.find(request), checks.checkAccess(request, caller)])
     if (earlier && !(await canReclaim(earlier, requester))) return earlier
 
@@ -49,7 +51,9 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     const spent = await verificationCache.findSpent(request, { wasSent })
     if (spent) return sent ?? spent
 
-    const { until, ...facts } = await readClaimFacts(claimRequest, sent)
+    const { until, ...facts } = await traced(span, 'verify payment', {}, (step) =>
+      withActiveSpan(step, () => readClaimFacts(claimRequest, sent)),
+    )
     const { refusal, paidBlock } = facts
     if (refusal?.isSpent && paidBlock === undefined) await checks.rememberSpent(request, refusal, { wasSent })
 
@@ -57,7 +61,13 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     if (decision.action === 'answer-earlier') return decision.settlement
     const claimed =
       decision.action === 'claim'
-        ? await claim(claimRequest, { ...decision.evidence, requestId, until }, earlier)
+        ? await traced(span, 'claim payment', {}, (step) =>
+            claim(
+              claimRequest,
+              { ...decision.evidence, requestId, traceparent: step?.traceparent, until },
+              earlier,
+            ),
+          )
         : undefined
     return claimed ?? findConcurrent(claimRequest, refusal)
   }

@@ -1,6 +1,6 @@
 import { ChainUnavailable } from '@tollgate/chains'
 import { encodeJson, IdempotencyKey } from '@tollgate/protocol'
-import { ApiError, arrivalOf, requestId, type ErrorCode } from '@tollgate/service'
+import { ApiError, arrivalOf, requestId, spanOf, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Cataloger, type CatalogOutcome } from '../catalog/cataloger'
 import { type Caller } from '../clients/store'
@@ -17,7 +17,7 @@ export function createPaymentHandlers(
 ) {
   return {
     async verify(req: Request, res: Response, caller: Caller) {
-      res.json(await verify(read(req.body), caller).catch(failWith('VERIFICATION_FAILED')))
+      res.json(await verify(read(req.body), caller, spanOf(req)).catch(failWith('VERIFICATION_FAILED')))
     },
 
     async settle(req: Request, res: Response, caller: Caller) {
@@ -25,6 +25,7 @@ export function createPaymentHandlers(
       const options = {
         idempotencyKey: readIdempotencyKey(req),
         requestId: requestId(req),
+        span: spanOf(req),
         arrivedAtMs: arrivalOf(req).monotonicMs,
         isClosed: () => res.closed,
       }

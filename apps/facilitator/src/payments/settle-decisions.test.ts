@@ -70,6 +70,7 @@ describe('a settlement can be reclaimed', () => {
 const settlement: Settlement = {
   id: 1n,
   requestId: null,
+  traceparent: null,
   clientId: 'client_1',
   requestHash,
   idempotencyKey: null,

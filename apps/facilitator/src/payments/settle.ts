@@ -1,5 +1,6 @@
 import { type Refusal } from '@tollgate/chains'
 import { type SettleResult } from '@tollgate/protocol'
+import { traced, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Networks } from '../networks/networks'
 import { idsOf } from '../settlement/log-fields'
@@ -33,8 +34,9 @@ export function createSettle(dependencies: SettleDependencies) {
     {
       idempotencyKey,
       requestId,
+      span,
       ...connection
-    }: { idempotencyKey: string | null; requestId: string } & ClientConnection,
+    }: { idempotencyKey: string | null; requestId: string; span: Span | undefined } & ClientConnection,
   ): Promise<SettleResult> {
     const { clientId } = caller
     const startedAt = now().getTime()
@@ -45,14 +47,17 @@ export function createSettle(dependencies: SettleDependencies) {
       return refuse(clientId, request, network)
     }
     const requester: Requester = { clientId, idempotencyKey, requestHash: request.requestHash }
-    const settlement = await findOrClaim({ request, requester, caller, window, requestId })
+    const settlement = await findOrClaim({ request, requester, caller, window, requestId, span })
     if (isRefusal(settlement)) return refuse(clientId, settlement, request.network.name)
     if (!(await repeatsClaim(store, settlement, requester)))
       return refuse(clientId, DUPLICATE, settlement.network)
 
     const timeoutSeconds = Math.min(request.maxTimeoutSeconds, settleTimeoutSeconds)
     const deadline = startedAt + timeoutSeconds * 1000
-    const completed = await settlementWaiter.wait(settlement.id, deadline - now().getTime())
+    span?.set({ 'tollgate.settlement_id': String(settlement.id), 'tollgate.network': settlement.network })
+    const completed = await traced(span, 'wait for settlement', {}, () =>
+      settlementWaiter.wait(settlement.id, deadline - now().getTime()),
+    )
     return completed
       ? report(completed, requester, request)
       : reportPending(settlement, { ...requester, requestId }, request)
@@ -92,9 +97,9 @@ export function createSettle(dependencies: SettleDependencies) {
   ): Promise<SettleResult> {
     const settlement = (await store.findById(claim.id)) ?? claim
     if (isOver(settlement)) return report(settlement, requester, request)
-    const { id, network, transactionHash } = settlement
+    const { id, network, transactionHash, traceparent } = settlement
     logger.warn('settlement pending', {
-      ...idsOf({ ...requester, id, requestId }),
+      ...idsOf({ ...requester, id, requestId, traceparent }),
       network,
       transaction: transactionHash,
       client: requester.clientId,

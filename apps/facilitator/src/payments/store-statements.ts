@@ -3,7 +3,7 @@ import { isForbiddenSql } from './payment-access'
 import { STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
 
 export const columns = `id, network, payer, status, client_id AS "clientId", request_hash AS "requestHash",
-  idempotency_key AS "idempotencyKey", request_id AS "requestId", transaction_hash AS "transactionHash",
+  idempotency_key AS "idempotencyKey", request_id AS "requestId", traceparent, transaction_hash AS "transactionHash",
   block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", settled_at AS "settledAt",
   ended_at AS "endedAt", success_reported_at AS "successReportedAt"`
 
@@ -16,13 +16,13 @@ const notifyClaimed = `pg_notify('${CLAIMED_CHANNEL}', network)`
 export const INSERT_CLAIMS = `
 WITH claimed AS (
   INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
-    request_id, min_block, seen_block, unspent_at_block, resource, payment_identifier)
+    request_id, min_block, seen_block, unspent_at_block, resource, payment_identifier, traceparent)
   SELECT network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
-    request_id, min_block, seen_block, unspent_at_block, resource, payment_identifier
+    request_id, min_block, seen_block, unspent_at_block, resource, payment_identifier, traceparent
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[], $7::text[], $8::bytea[], $9::text[],
-    $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::timestamptz[], $16::text[], $17::text[])
+    $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::timestamptz[], $16::text[], $17::text[], $18::text[])
     AS new (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, request_id,
-    min_block, seen_block, unspent_at_block, until, resource, payment_identifier)
+    min_block, seen_block, unspent_at_block, until, resource, payment_identifier, traceparent)
   WHERE clock_timestamp() <= until
     AND NOT ${isForbiddenSql({ network: 'new.network', payer: 'new.payer', payTo: 'new.pay_to', clientId: 'new.client_id' })}
   ORDER BY network, asset, payer, nonce
@@ -52,11 +52,11 @@ export const RECLAIM = `
 UPDATE settlements
 SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key = $6, payload = $7, request_id = $8,
   min_block = greatest(min_block, $9),
-  seen_block = CASE WHEN $16 THEN seen_block ELSE $10 END,
-  unspent_at_block = CASE WHEN $16 THEN unspent_at_block ELSE $11 END,
-  settled_at = CASE WHEN $16 THEN settled_at END,
-  resource = $13, payment_identifier = $14,
-  transaction_hash = CASE WHEN $15 = 'unused' THEN NULL ELSE transaction_hash END,
+  seen_block = CASE WHEN $17 THEN seen_block ELSE $10 END,
+  unspent_at_block = CASE WHEN $17 THEN unspent_at_block ELSE $11 END,
+  settled_at = CASE WHEN $17 THEN settled_at END,
+  resource = $13, payment_identifier = $14, traceparent = $15,
+  transaction_hash = CASE WHEN $16 = 'unused' THEN NULL ELSE transaction_hash END,
   status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
   first_claimed_at = coalesce(first_claimed_at, created_at), created_at = now(), updated_at = now()
 WHERE id = $1 AND status = 'failed' AND clock_timestamp() <= $12::timestamptz - INTERVAL '${STALL_LIMIT_SECONDS} seconds'

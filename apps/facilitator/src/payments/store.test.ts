@@ -70,6 +70,7 @@ const claim = (request: PaymentRequest, overrides: Overrides = {}) => {
       seenBlock: 8n,
       isSamePayment: false,
       requestId: `request-${caller}`,
+      traceparent: undefined,
       until,
     },
   )

@@ -22,6 +22,7 @@ export type Settlement = Requester & {
   id: bigint
   /** Of the request that claimed it. */
   requestId: string | null
+  traceparent: string | null
   network: string
   payer: string
   status: SettlementStatus
@@ -56,6 +57,7 @@ export type ClaimEvidence = {
 
 export type NewClaim = ClaimEvidence & {
   requestId: string
+  traceparent: string | undefined
   /** The end of the claim window, by the clock of Postgres. */
   until: Date
 }
@@ -222,7 +224,7 @@ export function createSettlementStore(pool: Pool) {
 const valuesOf = (
   { terms, payload, resource, paymentIdentifier }: PaymentRequest,
   { clientId, requestHash, idempotencyKey }: Requester,
-  { requestId, minBlock, seenBlock, unspentAtBlock, until }: NewClaim,
+  { requestId, traceparent, minBlock, seenBlock, unspentAtBlock, until }: NewClaim,
 ) => [
   terms.payTo,
   terms.amount.toString(),
@@ -237,6 +239,7 @@ const valuesOf = (
   until,
   resource,
   paymentIdentifier,
+  traceparent ?? null,
 ]
 
 async function lockFailed(session: Session, paymentKey: string[]): Promise<FailedClaim | undefined> {

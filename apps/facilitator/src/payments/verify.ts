@@ -1,5 +1,6 @@
 import { type Refusal } from '@tollgate/chains'
 import { type VerifyResult } from '@tollgate/protocol'
+import { traced, withActiveSpan, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Networks } from '../networks/networks'
 import { type PaymentChecks } from './payment-checks'
@@ -23,10 +24,12 @@ export function createVerify({
   now: () => Date
 }) {
   /** Skips the chain if the payment's nonce is known to be spent. */
-  async function findRefusal(request: PaymentRequest): Promise<Refusal | undefined> {
+  async function findRefusal(request: PaymentRequest, span: Span | undefined): Promise<Refusal | undefined> {
     const spent = await verificationCache.findSpent(request, { wasSent: false })
     if (spent) return spent
-    const refusal = await checks.verifyOnChain(request)
+    const refusal = await traced(span, 'verify payment', {}, (step) =>
+      withActiveSpan(step, () => checks.verifyOnChain(request)),
+    )
     if (refusal?.isSpent) await checks.rememberSpent(request, refusal, { wasSent: false })
     return refusal
   }
@@ -35,6 +38,7 @@ export function createVerify({
   return async function verify(
     settlementRequest: SettlementRequest | WrongVersion,
     caller: Caller,
+    span: Span | undefined,
   ): Promise<VerifyResult> {
     const request = await parsePaymentRequest(settlementRequest, networks)
     if (isRefusal(request)) return invalid(request, now())
@@ -47,7 +51,7 @@ export function createVerify({
     ])
     if (forbidden) return invalid(forbidden, now())
     const refusal =
-      (isCached ? undefined : await findRefusal(request)) ?? (await checks.checkFees(request, caller))
+      (isCached ? undefined : await findRefusal(request, span)) ?? (await checks.checkFees(request, caller))
     if (refusal) return invalid(refusal, now())
     if (!isCached) await verificationCache.remember(request)
     return valid(request.payment.payer, { cached: isCached, at: now() })

@@ -1,10 +1,11 @@
 import { keepSession, pause, type Notifications, type Pool, type PoolClient } from '@tollgate/database'
-import { type Logger } from '@tollgate/service'
+import { type Logger, type Tracing } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { createBlockSchedule, MAX_TRACK_INTERVAL_MS, type BlockSchedule } from './block-schedule'
 import { createWakeSignal } from './wake-signal'
 import { createBroadcaster } from './signing/broadcaster'
 import { type SettlementMetrics } from './metrics'
+import { createSettlementSteps } from './settlement-steps'
 import { createReportOutcome } from './report-outcome'
 import { type FeeBudget } from './signing/fee-budget'
 import { createTransactionTracker } from './transactions/track-transactions'
@@ -41,10 +42,12 @@ export function createSettler(parts: {
   feeBudget: FeeBudget
   notifications: Notifications
   metrics: SettlementMetrics
+  tracing: Tracing
   logger: Logger
   now: () => Date
 }) {
   const { network, signer, replica, pool, feeBudget, notifications, metrics, now } = parts
+  const steps = createSettlementSteps(parts.tracing, network.name)
   const logger = parts.logger.child({ network: network.name, signer })
   const claimStore = createClaimStore()
   const signing = createSigningStore(pool)
@@ -53,7 +56,7 @@ export function createSettler(parts: {
   const knownSigners = signer === first ? network.chain.signer.addresses : undefined
   const scope = { network: network.name, signer, knownSigners }
   const reportOutcome = createReportOutcome({ network: network.name, logger, metrics })
-  const { send, isSending, drained } = createBroadcaster({ network, signing, logger })
+  const { send, isSending, drained } = createBroadcaster({ network, signing, steps, logger })
   const claimSigner = createClaimSigner({
     network,
     signer,
@@ -63,6 +66,7 @@ export function createSettler(parts: {
     send,
     reportOutcome,
     metrics,
+    steps,
     logger,
     now,
   })
@@ -85,6 +89,7 @@ export function createSettler(parts: {
     transactions,
     isSending,
     reportOutcome,
+    steps,
     logger,
   })
   const reorgMonitor = createReorgMonitor({ network, scope, store: createReorgStore(pool), metrics, logger })

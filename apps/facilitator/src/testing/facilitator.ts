@@ -10,6 +10,7 @@ import {
   createMetrics,
   createServer,
   openEphemeralStore,
+  openTracing,
   type EphemeralStore,
   readEnvironment,
 } from '@tollgate/service'
@@ -64,6 +65,7 @@ export async function testFacilitator(options: TestOptions = {}) {
       logger,
     }))
   const metrics = createMetrics()
+  const tracing = await openTracing(configuration.environment, { service: 'facilitator', logger })
   const facilitator = await composeFacilitator({
     configuration,
     families: options.families ?? families,
@@ -71,6 +73,7 @@ export async function testFacilitator(options: TestOptions = {}) {
     ephemeral,
     logger,
     metrics,
+    tracing,
     now,
   })
   const {
@@ -103,6 +106,7 @@ export async function testFacilitator(options: TestOptions = {}) {
     await metricsRecorder.close()
     networks.close()
     await ephemeral.close()
+    await tracing.close()
     await database.close()
   }
   const close = () => (closed ??= closeParts())

@@ -2,7 +2,7 @@ import { families, type OfflineResult, type Payment } from '@tollgate/chains'
 import { isRolledBack } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
 import { type SettleRequest } from '@tollgate/protocol'
-import { ApiError, type Logger } from '@tollgate/service'
+import { ApiError, traced, type Logger, type Span, type Tracing } from '@tollgate/service'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTransient } from '../accounts/ledger-errors'
@@ -17,9 +17,12 @@ import { type PaymentProcessor } from './payment-processor'
 import { type PaymentRecord } from './payment-record'
 import { type PaymentStore } from './store'
 
-/** `reason` is a code and `detail` text. Nothing was bought if `refused`; an operator must decide if `disputed`. */
+/**
+ * `reason` is a code and `detail` text. Nothing was bought if `refused`; an operator must decide if `disputed`.
+ * `span`: what the payment pays for is a part of its trace, which an earlier request may have begun.
+ */
 export type Purchase =
-  | { outcome: 'paid'; payment: PaymentRecord; receipt: Receipt }
+  | { outcome: 'paid'; payment: PaymentRecord; receipt: Receipt; span: Span | undefined }
   | { outcome: 'disputed'; id: string; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
 
@@ -34,6 +37,7 @@ export type Buyer = {
   /** The URL that is paid for. */
   resource: string
   identifier?: Identifier | undefined
+  span: Span | undefined
 }
 
 type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
@@ -58,13 +62,27 @@ export function createBuyCredits(dependencies: {
   admission: Admission
   facilitator: Pick<Facilitator, 'verify'>
   sessions: Pick<Sessions, 'findSignedBy'>
+  tracing: Tracing
   logger: Logger
 }) {
-  const { payments, processor, admission, facilitator, sessions, logger } = dependencies
+  const { payments, processor, admission, facilitator, sessions, tracing, logger } = dependencies
   const inFlight = new Map<string, Promise<PaymentRecord | Rejection>>()
 
   return async function buyCredits(buyer: Buyer, plan: Plan, header: PaymentHeader): Promise<Purchase> {
-    const { session, requestId } = buyer
+    const attributes = { 'tollgate.network': plan.network, 'tollgate.plan': plan.id }
+    const purchase = await traced(buyer.span, 'buy credits', { attributes }, (span) =>
+      buy({ ...buyer, span }, plan, header),
+    )
+    return purchase.outcome === 'paid' ? { ...purchase, span: spanAfter(buyer, purchase.payment) } : purchase
+  }
+
+  function spanAfter({ span }: Buyer, { traceparent }: PaymentRecord): Span | undefined {
+    const ofPayment = tracing.resume(traceparent)
+    return ofPayment && ofPayment.traceId !== span?.traceId ? ofPayment : span
+  }
+
+  async function buy(buyer: Buyer, plan: Plan, header: PaymentHeader): Promise<Purchase> {
+    const { session, requestId, span } = buyer
     const payment = families[plan.ecosystem]?.readPayment(header.payload)
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
@@ -85,6 +103,7 @@ export function createBuyCredits(dependencies: {
       const { rejection: reason, detail } = registered
       logger.info('payment rejected before settlement', {
         requestId,
+        traceId: span?.traceId,
         wallet: payer,
         planId: plan.id,
         reason,
@@ -92,9 +111,11 @@ export function createBuyCredits(dependencies: {
       })
       return refused(reason)
     }
-    const ended = await waitForOutcome(processor, registered.id, requestId).catch((error: unknown) => {
-      throw asPending(error)
-    })
+    const ended = await waitForOutcome(processor, registered.id, { requestId, span }).catch(
+      (error: unknown) => {
+        throw asPending(error)
+      },
+    )
     return purchaseOf(plan, ended)
   }
 
@@ -148,17 +169,21 @@ export function createBuyCredits(dependencies: {
    * the facilitator has verified it, so that it cannot keep the payer from paying.
    */
   async function admitUnverified(
-    { address, resource }: Buyer,
+    { address, resource, span }: Buyer,
     { plan, header }: PaymentAttempt,
   ): Promise<Rejection | undefined> {
     await admission.admit({ wallet: address, address, isVerified: false, isCustomer: false, open: 0 })
     const retryAfterSeconds = await admission.takeRequest({ isRetry: false })
     if (retryAfterSeconds !== undefined) throw facilitatorBusy(retryAfterSeconds)
-    const { isValid, invalidReason, invalidMessage } = await facilitator
-      .verify(settleRequest(header, plan, resource))
-      .catch((cause: unknown) => {
-        throw facilitatorBusy(undefined, cause)
-      })
+    const { isValid, invalidReason, invalidMessage } = await traced(
+      span,
+      'verify payment',
+      { kind: 'client' },
+      (step) =>
+        facilitator.verify(settleRequest(header, plan, resource), { headers: tracing.headersOf(step) }),
+    ).catch((cause: unknown) => {
+      throw facilitatorBusy(undefined, cause)
+    })
     if (isValid) return undefined
     const rejection = errorCodeOf(invalidReason)
     return { rejection, detail: detailOf(invalidMessage) ?? rejection }
@@ -169,17 +194,20 @@ export function createBuyCredits(dependencies: {
     { plan, payment: { payer, nonce }, header }: PaymentAttempt,
     failed: PaymentRecord | undefined,
   ): Promise<PaymentRecord> {
-    const { requestId, resource, identifier } = buyer
+    const { requestId, resource, identifier, span } = buyer
     const wallet = payer
     const authorization = { plan, payer, nonce }
     const request = settleRequest(header, plan, resource)
-    const purchase = { wallet, request, presentedBy: presenterOf(buyer), identifier }
-    const stored = await (failed
-      ? payments.createRetry(failed, authorization, purchase)
-      : payments.create(authorization, purchase))
+    const presentedBy = presenterOf(buyer)
+    const stored = await traced(span, 'record payment', {}, (step) => {
+      const purchase = { wallet, request, presentedBy, identifier, traceparent: step?.traceparent }
+      return failed
+        ? payments.createRetry(failed, authorization, purchase)
+        : payments.create(authorization, purchase)
+    })
     if (stored) {
-      const fields = { paymentId: stored.id, requestId, wallet, planId: plan.id, payer, nonce }
-      logger.info('payment received', fields)
+      const fields = { paymentId: stored.id, requestId, traceId: span?.traceId, wallet }
+      logger.info('payment received', { ...fields, planId: plan.id, payer, nonce })
     }
     const record = stored ?? (await payments.findByAuthorization(authorization))
     if (!record) throw new Error('A recorded payment is missing')
@@ -235,13 +263,13 @@ const settleRequest = (header: PaymentHeader, plan: Plan, resource: string): Set
 async function waitForOutcome(
   processor: PaymentProcessor,
   id: string,
-  requestId: string,
+  requester: Parameters<PaymentProcessor['advance']>[1],
 ): Promise<PaymentRecord> {
   const deadline = performance.now() + MAX_WAIT_MS
-  let payment = await processor.advance(id, requestId)
+  let payment = await processor.advance(id, requester)
   while (isOpen(payment) && payment.errorReason === null && performance.now() < deadline) {
     await delay(POLL_INTERVAL_MS)
-    payment = await processor.advance(id, requestId)
+    payment = await processor.advance(id, requester)
   }
   return payment
 }
@@ -254,7 +282,8 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   const fields = { payer, network, createdAt }
   if (status === 'credited') {
     const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
-    return { outcome: 'paid', payment, receipt: receiptOf(plan, { ...fields, ...settled, success: true }) }
+    const receipt = receiptOf(plan, { ...fields, ...settled, success: true })
+    return { outcome: 'paid', payment, receipt, span: undefined }
   }
   if (status !== 'failed' && status !== 'disputed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'

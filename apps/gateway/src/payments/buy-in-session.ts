@@ -1,3 +1,4 @@
+import { type Span } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { type Session, type Sessions } from '../auth/sessions'
 import { type Catalog } from '../catalog/catalog'
@@ -12,7 +13,7 @@ import { type PaymentStore } from './store'
 type PurchaseRequest = {
   session: Session
   payment: PaymentHeader | undefined
-  client: { address: string; requestId: string }
+  client: { address: string; requestId: string; span: Span | undefined }
   resource: string
 }
 

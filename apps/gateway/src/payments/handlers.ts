@@ -1,5 +1,5 @@
 import { PaymentPath, type PaymentStatusAnswer, type PurchaseAnswer } from '@tollgate/protocol'
-import { addressKey, ApiError, parse, requestId } from '@tollgate/service'
+import { addressKey, ApiError, parse, requestId, spanOf } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type History } from '../accounts/history'
 import { type Session } from '../auth/sessions'
@@ -19,7 +19,7 @@ export function createPaymentHandlers(parts: {
   const { buyInSession, history, findSettlement, resource } = parts
   return {
     async buy(req: Request, res: Response, session: Session) {
-      const client = { address: addressKey(req), requestId: requestId(req) }
+      const client = { address: addressKey(req), requestId: requestId(req), span: spanOf(req) }
       const bought = await buyInSession(
         { session, payment: parsePaymentHeader(req), client, resource },
         {

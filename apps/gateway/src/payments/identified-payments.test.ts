@@ -158,7 +158,9 @@ describe('a payment identifier', () => {
     const plan = (await createCatalog(gateway.database, gateway.clock.now).findPlan(1))!
     const authorization = { plan, payer: wallet.address, nonce }
     const identifier = { id: 'a-second-identifier', fingerprint: 'of its request' }
-    const purchase = { wallet: wallet.address, request: failed.request, presentedBy: undefined, identifier }
+    const { request } = failed
+    const unset = { presentedBy: undefined, traceparent: undefined }
+    const purchase = { wallet: wallet.address, request, identifier, ...unset }
     expect(await payments.createRetry(failed, authorization, purchase)).toMatchObject({ status: 'received' })
     expect(await rowsOf(wallet.address)).toBe(1)
     const other = payments.create({ ...authorization, nonce: 'another' }, purchase)

@@ -1,12 +1,12 @@
 import { FacilitatorError, type Facilitator } from '@tollgate/facilitator-client'
 import { type SettleResult } from '@tollgate/protocol'
-import { type Logger } from '@tollgate/service'
+import { traced, traceIdOf, type Logger, type Span, type Tracing } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { randomUUID } from 'node:crypto'
 import { startStopwatch, type Clocks } from '../clocks'
 import { type Admission } from './admission'
 import { type PaymentRecord } from './payment-record'
-import { detailOf } from './receipt'
+import { detailOf, errorCodeOf } from './receipt'
 import { type LeasedPayment, type SettlementStore } from './settlement-store'
 import { type PaymentStore } from './store'
 
@@ -33,30 +33,35 @@ export function createPaymentProcessor(dependencies: {
   takeRequest: Admission['takeRequest']
   ledger: Ledger
   clocks: Clocks
+  tracing: Tracing
   logger: Logger
 }) {
-  const { payments, settlements, facilitator, takeRequest, ledger, clocks, logger } = dependencies
+  const { payments, settlements, facilitator, takeRequest, ledger, clocks, tracing, logger } = dependencies
   const inFlight = new Map<string, Promise<PaymentRecord>>()
 
-  const advanceOnce = async (id: string, requestId: string): Promise<PaymentRecord> => {
+  const advanceOnce = async (id: string, { requestId, span }: Requester): Promise<PaymentRecord> => {
     const elapsedMs = startStopwatch(clocks)
-    const leased = await lease(id, requestId)
+    const leased = await lease(id, requestId, span?.traceparent)
     if (leased && elapsedMs() <= MAX_LEASE_AGE_MS) await requestSettlement({ ...leased, requestId })
     else if (leased)
       logger.warn('payment lease expired before the settle request', logFields({ ...leased, requestId }))
     const payment = await get(id)
     if (payment.status !== 'settled') return payment
-    if (await ledger.grant(id))
+    if (await grant(payment))
       logger.info('credits granted', { ...logFields({ ...payment, requestId }), credits: payment.credits })
     return get(id)
   }
 
   /** Postpones the payment if the facilitator's rate limit is used up. */
-  const lease = async (id: string, requestId: string): Promise<LeasedPayment | undefined> => {
+  const lease = async (
+    id: string,
+    requestId: string,
+    traceparent: string | undefined,
+  ): Promise<LeasedPayment | undefined> => {
     const attempts = await settlements.findDueAttempts(id)
     if (attempts === undefined) return undefined
     const waitSeconds = await takeRequest({ isRetry: attempts > 0 })
-    if (waitSeconds === undefined) return settlements.lease(id, LEASE_SECONDS)
+    if (waitSeconds === undefined) return settlements.lease(id, LEASE_SECONDS, traceparent)
     await settlements.postpone(id, waitSeconds)
     logger.warn('payment postponed, facilitator rate limit used up', {
       paymentId: id,
@@ -66,9 +71,30 @@ export function createPaymentProcessor(dependencies: {
     return undefined
   }
 
+  const grant = ({ id, traceparent }: PaymentRecord) =>
+    traced(tracing.resume(traceparent), 'grant credits', { attributes: { 'tollgate.payment_id': id } }, () =>
+      ledger.grant(id),
+    )
+
+  const settle = (payment: Attempt) => {
+    const { id, attempts, traceparent } = payment
+    const attributes = { 'tollgate.payment_id': id, 'tollgate.attempt': attempts }
+    return traced(
+      tracing.resume(traceparent),
+      'settle payment',
+      { kind: 'client', attributes },
+      async (span) => {
+        const options = { ...settleOptions(payment), headers: tracing.headersOf(span) }
+        const result = await facilitator.settle(payment.request, options)
+        span?.set({ 'tollgate.outcome': result.success ? 'settled' : errorCodeOf(result.errorReason) })
+        return result
+      },
+    )
+  }
+
   const requestSettlement = async (payment: Attempt) => {
     try {
-      await recordResult(payment, await facilitator.settle(payment.request, settleOptions(payment)))
+      await recordResult(payment, await settle(payment))
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error
       if (error.kind === 'rejected') {
@@ -130,16 +156,22 @@ export function createPaymentProcessor(dependencies: {
   }
 
   /** Callers in one process share one attempt; replicas exclude each other by the lease. */
-  const advance = (id: string, requestId: string = randomUUID()): Promise<PaymentRecord> => {
+  const advance = (
+    id: string,
+    requester: Requester = { requestId: randomUUID(), span: undefined },
+  ): Promise<PaymentRecord> => {
     const running = inFlight.get(id)
     if (running) return running
-    const attempt = advanceOnce(id, requestId).finally(() => inFlight.delete(id))
+    const attempt = advanceOnce(id, requester).finally(() => inFlight.delete(id))
     inFlight.set(id, attempt)
     return attempt
   }
 
   return { advance }
 }
+
+/** The request that waits for the payment. A payment without a trace continues that of the request. */
+type Requester = { requestId: string; span: Span | undefined }
 
 type Attempt = LeasedPayment & { requestId: string }
 
@@ -155,13 +187,17 @@ const logFields = ({
   planId,
   payer,
   amount,
-}: Pick<PaymentRecord, 'id' | 'wallet' | 'planId' | 'payer' | 'amount'> & { requestId: string }) => ({
+  traceparent,
+}: Pick<PaymentRecord, 'id' | 'wallet' | 'planId' | 'payer' | 'amount' | 'traceparent'> & {
+  requestId: string
+}) => ({
   paymentId: id,
   requestId,
   wallet,
   planId,
   payer,
   amount,
+  traceId: traceIdOf(traceparent),
 })
 
 const backoffSeconds = (attempts: number) => Math.min(MAX_BACKOFF_SECONDS, 2 ** Math.min(attempts, 5))

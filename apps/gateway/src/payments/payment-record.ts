@@ -31,13 +31,15 @@ export type PaymentRecord = {
   callState: CallState | null
   /** See {@link Buyer}. */
   presentedBy: Buffer | null
+  /** Of the request that brought it, if its trace is sampled. */
+  traceparent: string | null
   /** Read from the database each time, so that every settle request for a payment is identical. */
   request: SettleRequest
 }
 
 export const COLUMNS = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
   block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, round, created_at AS "createdAt",
-  call_state AS "callState", presented_by AS "presentedBy", request`
+  call_state AS "callState", presented_by AS "presentedBy", traceparent, request`
 
 export const createPaymentQuery =
   (pool: Pool) =>

@@ -71,16 +71,18 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     /**
      * Leases the right to send a settle request, for `seconds`; undefined if another caller holds it. If no request is open the
      * lease lasts as long as an answer can take, so that a refusal finds no other request open.
+     * `traceparent` counts if the payment has none.
      */
-    async lease(id: string, seconds: number): Promise<LeasedPayment | undefined> {
+    async lease(id: string, seconds: number, traceparent?: string): Promise<LeasedPayment | undefined> {
       const [leased] = await query<LeasedPayment>(
         'lease',
         `UPDATE payments SET status = 'settling', attempts = attempts + 1, asked_at = now(), updated_at = now(),
+           traceparent = coalesce(traceparent, $3),
            next_attempt_at = now() + make_interval(secs => CASE WHEN before < ${NO_REQUEST_OPEN_SINCE} THEN ${SETTLE_REQUEST_SECONDS} ELSE $2 END)
          FROM (SELECT id AS same, asked_at AS before FROM payments WHERE id = $1 AND ${IS_DUE} FOR UPDATE) AS locked
          WHERE id = same AND ${IS_DUE}
          RETURNING ${COLUMNS}, before IS NULL OR before < ${NO_REQUEST_OPEN_SINCE} AS "hasNoOpenRequest"`,
-        [id, seconds],
+        [id, seconds, traceparent ?? null],
       )
       return leased
     },

@@ -14,6 +14,7 @@ type NewPurchase = {
   request: SettleRequest
   presentedBy: Buffer | undefined
   identifier: Identifier | undefined
+  traceparent: string | undefined
 }
 
 type Applicant = {
@@ -37,9 +38,10 @@ const IS_REOPENABLE = `id = $1 AND status = 'failed' AND error_reason = ANY($2) 
   AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at)`
 
 const INSERT_INTO = `INSERT INTO payments
-  (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, presented_by, call_state, updated_at)`
+  (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, presented_by, call_state,
+  traceparent, updated_at)`
 const NEW_ROW = `$1::uuid, $2, $3::int, $4, $5, $6, $7, $8, $9::numeric, $10, $11::int, $12::jsonb, $13::bytea,
-  CASE WHEN $13::bytea IS NOT NULL THEN 'open' END, now()`
+  CASE WHEN $13::bytea IS NOT NULL THEN 'open' END, $16, now()`
 const UNLESS_KNOWN = `ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${COLUMNS}`
 
 /**
@@ -54,7 +56,7 @@ const withIdentifier = (recorded: string, id: string, fingerprint: string) => `$
 
 const valuesOf = (
   { plan, payer, nonce }: Authorization,
-  { wallet, request, presentedBy, identifier }: NewPurchase,
+  { wallet, request, presentedBy, identifier, traceparent }: NewPurchase,
 ) => [
   randomUUID(),
   wallet,
@@ -71,6 +73,7 @@ const valuesOf = (
   presentedBy ?? null,
   identifier?.id ?? null,
   identifier?.fingerprint ?? null,
+  traceparent ?? null,
 ]
 
 /** @throws ApiError CONFLICT */
@@ -115,7 +118,7 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     ): Promise<PaymentRecord | undefined> {
       const recorded = `WITH failed AS (
           UPDATE payments SET nonce = nonce || ' of ' || id, updated_at = now()
-          WHERE id = $16 AND status = 'failed' AND nonce = $8 RETURNING id
+          WHERE id = $17 AND status = 'failed' AND nonce = $8 RETURNING id
         ), recorded AS (${INSERT_INTO} SELECT ${NEW_ROW} FROM failed ${UNLESS_KNOWN})`
       const text = withIdentifier(recorded, '$14', '$15')
       const stored = query('create-retry', text, [...valuesOf(authorization, purchase), id])

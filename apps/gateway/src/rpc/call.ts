@@ -1,4 +1,5 @@
 import { type RpcRequest } from '@tollgate/protocol'
+import { type Span } from '@tollgate/service'
 import { type SpendResult } from '../accounts/ledger'
 import { type Session } from '../auth/sessions'
 import { type AccessKey } from '../keys/access-key'
@@ -24,6 +25,7 @@ export type CallRequest = {
   credentials: Credentials
   /** Computed only where it is needed; the address is a key. */
   client: () => { address: string; requestId: string }
+  span: Span | undefined
   /** The URL of a 402, without an access key in it. */
   resource: string
   parsePayment: () => PaymentHeader | undefined
@@ -41,13 +43,14 @@ export type CallResponse = Caller &
   }
 
 /**
- * A charged call. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,
+ * A charged call. `span`: of the payment's trace, if a payment of another request paid for it. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,
  * and returns more headers for it.
  */
 export type PaidFor = {
   wallet: string
   cost: number
   spent: Extract<SpendResult, { outcome: 'paid' }>
+  span: Span | undefined
   isRepeatable: boolean
   onAnswer?: (answer: Answer) => Record<string, string>
 }

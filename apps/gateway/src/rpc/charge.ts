@@ -1,3 +1,4 @@
+import { traced, type Span } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger, type SpendResult } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
@@ -24,6 +25,19 @@ export const chargeOf = (
   rpcMethod: call.rpcMethod,
 })
 
+export const spend = (
+  ledger: Pick<Ledger, 'spend'>,
+  charge: Charge,
+  span: Span | undefined,
+): Promise<SpendResult> => (span ? spendTraced(ledger, charge, span) : ledger.spend(charge))
+
+const spendTraced = (ledger: Pick<Ledger, 'spend'>, charge: Charge, span: Span) =>
+  traced(span, 'spend credits', { attributes: { 'tollgate.credits': charge.cost } }, async (step) => {
+    const spent = await ledger.spend(charge)
+    step?.set({ 'tollgate.outcome': spent.outcome })
+    return spent
+  })
+
 /**
  * Returns `insufficient` only if it is safe to ask for a payment: a client pays on every 402. Otherwise the call is paid after all.
  *
@@ -32,9 +46,10 @@ export const chargeOf = (
 export async function spendOrConfirmShortage(
   { ledger, payments }: { ledger: Ledger; payments: Pick<PaymentStore, 'getWalletStatus'> },
   charge: Charge,
+  span: Span | undefined,
 ): Promise<SpendResult> {
   for (;;) {
-    const spent = await ledger.spend(charge)
+    const spent = await spend(ledger, charge, span)
     if (spent.outcome !== 'insufficient') return spent
     const { isPaying, disputed, balance } = await payments.getWalletStatus(charge.wallet, charge.planId)
     if (isPaying) throw pendingPayment()

@@ -1,5 +1,5 @@
 import { RpcRequest } from '@tollgate/protocol'
-import { addressKey, ApiError, forgetBody, parse, rawMember, requestId } from '@tollgate/service'
+import { addressKey, ApiError, forgetBody, parse, rawMember, requestId, spanOf } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Session } from '../auth/sessions'
 import { type Catalog } from '../catalog/catalog'
@@ -52,6 +52,7 @@ function callOf(req: Request, body: RpcRequest, session: Session): Omit<CallRequ
     outgoing: { resource, method, transport, kind: callKindOf(body), payload, accept, acceptEncoding },
     credentials: { kind: 'session', session },
     client: () => ({ address: addressKey(req), requestId: requestId(req) }),
+    span: spanOf(req),
     parsePayment: () => parsePaymentHeader(req),
   }
 }

@@ -33,8 +33,8 @@ export const createPayByKey =
     if (credentials.kind === 'none') return requirePaymentChoice(request, response)
     const { id, wallet, planId } = credentials.key
     const charge = chargeOf(request.call, { authority: { kind: 'key', id }, wallet, planId }, { route, cost })
-    const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
-    if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
+    const spent = await spendOrConfirmShortage({ ledger, payments }, charge, request.span)
+    if (spent.outcome === 'paid') return { wallet, cost, spent, span: request.span, isRepeatable: false }
     if (spent.outcome === 'revoked') {
       keys.forget(id)
       throw unknownKey()

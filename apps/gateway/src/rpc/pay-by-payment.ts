@@ -24,7 +24,7 @@ import { receiptOf } from '../payments/receipt'
 import { problemOf, type Problem } from '../payments/requirements'
 import { selectPlan } from '../payments/select-plan'
 import { type PaymentStore } from '../payments/store'
-import { chargeOf, type Price } from './charge'
+import { chargeOf, spend as spendCredits, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { type RequirePaymentChoice } from './payment-choice'
 import { type Answer } from './upstream/upstream-exchange'
@@ -71,10 +71,17 @@ export function createPayByPayment(dependencies: Dependencies) {
       assertRepeat(id, fingerprint, await identified.findFingerprint(payer, id))
     }
 
-    const { resource } = request
-    const buyer: Buyer = { session: undefined, ...request.client(), resource, identifier: identity }
+    const { resource, span: requestSpan } = request
+    const buyer: Buyer = {
+      session: undefined,
+      ...request.client(),
+      resource,
+      identifier: identity,
+      span: requestSpan,
+    }
     const purchase = await buy(request, response, { buyer, plan, payment })
     if (!purchase) return undefined
+    const { span } = purchase
 
     const isIdentified = identity !== undefined && isPresenter(purchase.payment, buyer)
     if (isIdentified) await remember(identity, purchase.payment)
@@ -95,9 +102,10 @@ export function createPayByPayment(dependencies: Dependencies) {
     async function spend(record: PaymentRecord): Promise<PaidFor | Problem> {
       const { id, wallet, planId } = record
       const authority = { kind: 'payment', id } as const
-      const spent = await ledger.spend(chargeOf(request.call, { authority, wallet, planId }, { route, cost }))
+      const charge = chargeOf(request.call, { authority, wallet, planId }, { route, cost })
+      const spent = await spendCredits(ledger, charge, span)
       if (spent.outcome === 'paid')
-        return { wallet, cost, spent, isRepeatable: true, onAnswer: (answer) => finish(record, answer) }
+        return { wallet, cost, spent, span, isRepeatable: true, onAnswer: (answer) => finish(record, answer) }
       if (spent.outcome === 'insufficient') return SPENT_ELSEWHERE
       const latest = await payments.find(id)
       return (latest && problemOfCall(latest, buyer)) ?? ALREADY_SERVED

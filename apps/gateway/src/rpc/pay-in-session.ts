@@ -37,7 +37,7 @@ export const createPayInSession =
     if (payment) {
       await dependencies.sessions.assertSessionActive(session)
       await assertPaymentCovers(ledger, session, plan, cost)
-      const buyer = { session, ...request.client(), resource: request.resource }
+      const buyer = { session, ...request.client(), resource: request.resource, span: request.span }
       purchase = await dependencies.buyCredits(buyer, plan, payment)
       response.setHeaders(purchase.receipt)
     }
@@ -45,8 +45,9 @@ export const createPayInSession =
     const { wallet } = session
     const authority = { kind: 'session', id: session.id } as const
     const charge = chargeOf(request.call, { authority, wallet, planId: plan.id }, { route, cost })
-    const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
-    if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
+    const span = purchase?.outcome === 'paid' ? purchase.span : request.span
+    const spent = await spendOrConfirmShortage({ ledger, payments }, charge, span)
+    if (spent.outcome === 'paid') return { wallet, cost, spent, span, isRepeatable: false }
     if (spent.outcome !== 'insufficient') throw revokedToken()
     const { resource } = request
     const { remaining } = spent

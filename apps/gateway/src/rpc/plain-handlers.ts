@@ -5,6 +5,7 @@ import {
   forgetBody,
   rawBody,
   requestId,
+  spanOf,
   type Limiter,
   type ReadBody,
 } from '@tollgate/service'
@@ -202,6 +203,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
         outgoing: { resource, method, transport, kind, payload: Buffer.from(text), accept, acceptEncoding },
         credentials,
         client: () => ({ address: addressKey(req), requestId: requestId(req) }),
+        span: spanOf(req),
         resource: resourceOf(chain, url),
         parsePayment: () => payment,
       }

@@ -1,4 +1,4 @@
-import { ApiError, endOfTurn, type Budget, type Logger } from '@tollgate/service'
+import { ApiError, endOfTurn, traced, type Budget, type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
 import { createCallRecord } from './call-record'
@@ -24,15 +24,14 @@ export async function serveCall(
   response: CallResponse,
   { route, paidFor }: { route: Route; paidFor: PaidFor },
 ): Promise<void> {
-  const { wallet, cost, spent } = paidFor
+  const { wallet, cost, spent, span } = paidFor
   const record = createCallRecord(dependencies, spent.usageId)
-  const client = { caller: response, wallet }
-  const forwarded = await dependencies
-    .forward(outgoing, route.endpoints, client)
-    .catch(async (error: unknown) => {
-      await record.end('refunded', null, 'defect')
-      throw error
-    })
+  const forwarded = await traced(span, 'forward call', {}, (step) =>
+    dependencies.forward(outgoing, route.endpoints, { caller: response, wallet, span: step }),
+  ).catch(async (error: unknown) => {
+    await record.end('refunded', null, 'defect')
+    throw error
+  })
   // The upstream has read the body: a client that reads its answer slowly must not keep that memory in use.
   response.releaseRequestBody()
 

@@ -41,6 +41,7 @@ export async function startFacilitator() {
   const calls: SettleCall[] = []
   const settlements: SettleCall[] = []
   const requestIds: (string | undefined)[] = []
+  const traceparents: (string | undefined)[] = []
   const used = new Set<string>()
   const answered = new Map<string, { request: string; result: SettleResult }>()
   const behaviours: Behaviour[] = []
@@ -135,6 +136,7 @@ export async function startFacilitator() {
     }
     calls.push(question)
     requestIds.push(req.headers['x-request-id']?.toString())
+    traceparents.push(req.headers.traceparent?.toString())
     const behaviour = behaviours.shift() ?? 'settle'
     await held
     if (behaviour === 'hang') return undefined
@@ -167,6 +169,7 @@ export async function startFacilitator() {
     calls,
     settlements,
     requestIds,
+    traceparents,
     supportAsked: () => supportedCalls,
     verifyAsked: () => verified,
     contractWallets,

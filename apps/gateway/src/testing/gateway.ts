@@ -1,6 +1,6 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
-import { closeServer, createMetrics, createServer, listen } from '@tollgate/service'
+import { closeServer, createMetrics, createServer, listen, openTracing } from '@tollgate/service'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
@@ -74,6 +74,8 @@ export async function testGateway(options: Options = {}) {
     settleTimeoutMs,
   })
   closeLater(() => client.close())
+  const tracing = await openTracing(environment, { service: 'gateway', logger })
+  closeLater(() => tracing.close())
   const gateway = composeGateway({
     environment,
     database,
@@ -81,6 +83,7 @@ export async function testGateway(options: Options = {}) {
     facilitator: client,
     logger,
     metrics: createMetrics(),
+    tracing,
     now: clock.now,
   })
   closeLater(() => gateway.upstreams.close())

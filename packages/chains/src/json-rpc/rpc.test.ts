@@ -319,3 +319,21 @@ describe('JSON-RPC', () => {
     expect(sound.requests.flat().at(-1)?.params).toEqual({ by: 'name' })
   })
 })
+
+test('a request is observed, with its method and the node that responded, and with neither URL nor message', async () => {
+  const refusing = await node(() => ({ error: { code: -32602, message: 'a secret' } }))
+  const { url } = await node()
+  const seen: unknown[] = []
+  const observe = (method: string) => (response: object) => void seen.push({ method, ...response })
+  const open = (...rpcUrls: string[]) => {
+    const rpc = createJsonRpc({ name: 'test-net', rpcUrls, rpcTimeoutMs: 10_000, observe }, protocol)
+    closing.push(() => rpc.close())
+    return rpc
+  }
+  await getHeight(open(refusing.url, `${url}/a-key-in-the-path`))
+  await getHeight(open(refusing.url)).catch(() => undefined)
+  expect(seen).toEqual([
+    { method: 'height', node: new URL(url).host, isError: false },
+    { method: 'height', isError: true },
+  ])
+})

@@ -28,7 +28,7 @@ const INSPECT_TIMEOUT_MS = 1_000
  * still grows becomes the preferred one. Rejects with `ChainUnavailable` if no endpoint gives a usable response.
  */
 export function createJsonRpc(
-  { name, rpcUrls, rpcTimeoutMs }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs'>,
+  { name, rpcUrls, rpcTimeoutMs, observe }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs' | 'observe'>,
   protocol: NodeProtocol,
   compareMs = COMPARE_MS,
 ) {
@@ -70,7 +70,8 @@ export function createJsonRpc(
     return heights.filter((height) => height !== undefined)
   })
 
-  const context = { name, endpoints, protocol, pending: { count: 0 }, onDelivery: compareIfDue }
+  const pending = { count: 0 }
+  const context = { name, endpoints, protocol, pending, onDelivery: compareIfDue, observe }
   const senders = new Map<number, SendRequest>()
   function senderStartingWith(index: number): SendRequest {
     const sender =

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { ChainUnavailable } from '../errors'
+import { type ObserveRequest } from '../family'
 import {
   type Endpoint,
   EndpointFailure,
@@ -55,7 +56,7 @@ const MAX_PENDING = 5_000
 
 type PendingRequest = RpcRequest & {
   /** Settles the request, or returns why the next endpoint must be tried. */
-  accept(response: RpcResponse | undefined): string | NotExecuted | undefined
+  accept(response: RpcResponse | undefined, node: string): string | NotExecuted | undefined
   /** An endpoint that gave no final response may have executed the request. */
   markMayHaveExecuted(): void
   giveUp(reason: string): void
@@ -68,11 +69,12 @@ type SenderContext = {
   protocol: NodeProtocol
   pending: { count: number }
   onDelivery(): void
+  observe: ObserveRequest | undefined
 }
 
 /** Tries the endpoints in order, starting with `getFirst()`; calls `onOther` if a later one finishes a delivery. */
 export function createSender(
-  { name, endpoints, protocol, pending, onDelivery }: SenderContext,
+  { name, endpoints, protocol, pending, onDelivery, observe }: SenderContext,
   getFirst: () => number,
   onOther: (index: number) => void,
 ): SendRequest {
@@ -88,9 +90,10 @@ export function createSender(
     for (let attempt = 0, first = getFirst(); attempt < endpoints.length && open.length > 0; attempt++) {
       const index = (first + attempt) % endpoints.length
       try {
-        const responses = (await endpoints[index]?.send(open)) ?? []
+        const endpoint = endpoints[index]
+        const responses = (await endpoint?.send(open)) ?? []
         open = open.filter((request, i) => {
-          const problem = request.accept(responses[i])
+          const problem = request.accept(responses[i], endpoint?.name ?? '')
           if (problem === undefined) return false
           const isExecuted = typeof problem === 'string'
           if (isExecuted && !lacksMethod(responses[i])) request.markMayHaveExecuted()
@@ -121,13 +124,15 @@ export function createSender(
     if (pending.count >= MAX_PENDING)
       return Promise.reject(new ChainUnavailable(`${name} has too many pending requests; try again later`))
     pending.count++
+    const observed = observe?.(method)
     return new Promise((resolve, reject) => {
       let lacking = 0
       let mayHaveExecuted = false
-      const accept = (response: RpcResponse | undefined): string | NotExecuted | undefined => {
+      const accept: PendingRequest['accept'] = (response, node) => {
         if (response?.error) {
           const message = protocol.errorMessage(response.error)
           if (isFinal(response.error)) {
+            observed?.({ node, isError: true })
             reject(new RpcError(response.error.code, message, mayHaveExecuted))
             return undefined
           }
@@ -137,14 +142,18 @@ export function createSender(
         const { success, data } = schema.safeParse(response?.result)
         if (response === undefined || !success) return 'a malformed result'
         const problem = findProblem?.(data, mayHaveExecuted)
-        if (problem === undefined) resolve(data)
-        return problem
+        if (problem !== undefined) return problem
+        observed?.({ node, isError: false })
+        resolve(data)
+        return undefined
       }
       const markMayHaveExecuted = (): void => void (mayHaveExecuted = true)
-      const giveUp = (reason: string): void =>
+      const giveUp = (reason: string): void => {
+        observed?.({ isError: true })
         reject(
           lacking === endpoints.length ? new MethodMissing(reason) : new NoResponse(reason, mayHaveExecuted),
         )
+      }
       if (queue.push({ method, params, accept, markMayHaveExecuted, giveUp }) === 1) setImmediate(flush)
     })
   }

@@ -8,6 +8,7 @@ import { refusalOf } from './conformance'
 import { respondWithError, type UnavailableReason } from './errors'
 import { trackRequest, type CompletedRequest } from './request-context'
 import { notFound, registerAllowedMethods } from './not-found'
+import { type Tracing } from '../tracing/tracing'
 
 export type AppOptions = {
   logger: Logger
@@ -25,6 +26,7 @@ export type AppOptions = {
   onCompleted?: (request: CompletedRequest) => void
   /** Takes secrets out of the path of a request before it is logged. */
   redactPath?: (path: string) => string
+  tracing?: Tracing
 }
 
 /** An Express app with request ids, request log lines without headers, bodies or query, security headers and JSON errors. */

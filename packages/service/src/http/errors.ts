@@ -1,7 +1,7 @@
 import { type ErrorRequestHandler, type Request } from 'express'
 import { ApiError, type ErrorCode } from '../errors'
 import { type Logger } from '../logger'
-import { requestId } from './request-context'
+import { requestId, spanOf } from './request-context'
 
 /** About the time of a database restart. */
 const RETRY_AFTER_SECONDS = 2
@@ -31,6 +31,7 @@ export function respondWithError(
     if (status >= 500)
       logger.log(error instanceof ApiError && status === 503 ? 'warn' : 'error', 'request failed', {
         requestId: requestId(req),
+        traceId: spanOf(req)?.traceId,
         code,
         ...(reason === undefined ? {} : { reason }),
         error,

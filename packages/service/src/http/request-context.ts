@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage } from 'node:http'
 import { type Request, type Response } from 'express'
 import { logRequest, type Logger } from '../logger'
+import { callWithActiveSpan, type Span } from '../tracing/span'
+import { type Tracing } from '../tracing/tracing'
 
 export type CompletedRequest = {
   method: string
@@ -13,10 +15,14 @@ export type CompletedRequest = {
 
 const idKey = Symbol('request id')
 const arrivalKey = Symbol('arrival')
-type TrackedRequest = Request & { [idKey]?: string; [arrivalKey]?: Arrival }
+const spanKey = Symbol('span')
+type TrackedRequest = Request & { [idKey]?: string; [arrivalKey]?: Arrival; [spanKey]?: Span }
 
 /** The id in the response's `X-Request-Id` and in the log lines of the request. */
 export const requestId = (req: Request): string => (req as TrackedRequest)[idKey] ?? ''
+
+/** The span of the request, if its trace is sampled. */
+export const spanOf = (req: Request): Span | undefined => (req as TrackedRequest)[spanKey]
 
 /** The request's own `X-Request-Id` if it is well-formed, else a new id. */
 export function idFor({ headers }: IncomingMessage): string {
@@ -44,8 +50,9 @@ export function trackRequest(options: {
   now: () => Date
   onCompleted?: (request: CompletedRequest) => void
   redactPath?: (path: string) => string
+  tracing?: Tracing
 }) {
-  const { logger, now, onCompleted, redactPath = (path) => path } = options
+  const { logger, now, onCompleted, redactPath = (path) => path, tracing } = options
   return (req: Request, res: Response) => {
     const startedAt = now().getTime()
     const id = idFor(req)
@@ -53,6 +60,8 @@ export function trackRequest(options: {
     const tracked: TrackedRequest = req
     tracked[idKey] = id
     tracked[arrivalKey] = arrival
+    const span = tracing?.accept(req.headers)
+    if (span) tracked[spanKey] = span
     res.setHeader('X-Request-Id', id)
     // Express parses the path as for routing, where a backslash can be a slash. Mounted routers shorten it later.
     const { path } = req
@@ -71,16 +80,34 @@ export function trackRequest(options: {
         requestId: id,
         code: res.locals.code as unknown,
         aborted: !res.writableFinished || (req.destroyed && !req.complete) ? true : undefined,
+        traceId: span?.traceId,
       })
-      onCompleted?.({
+      const completed: CompletedRequest = {
         method,
         route: routeOf(req, path),
         status,
         seconds: durationMs / 1000,
         locals: res.locals,
-      })
+      }
+      if (span) callWithActiveSpan(span, () => onCompleted?.(completed))
+      else onCompleted?.(completed)
+      if (span) endRequestSpan(span, completed, id)
     })
   }
+}
+
+/** The route and not the path, which can hold an access key. */
+function endRequestSpan(span: Span, { method, route, status, locals }: CompletedRequest, id: string) {
+  span.rename(`${method} ${route}`)
+  span.set({
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': status,
+    'tollgate.request_id': id,
+  })
+  if (status >= 500) span.fail(locals.code ?? String(status))
+  else if (typeof locals.code === 'string') span.set({ 'error.type': locals.code })
+  span.end()
 }
 
 const pathOf = (req: Request) => (req.originalUrl.split('?', 1)[0] ?? '').slice(0, 256)

@@ -20,7 +20,7 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 }
 
 export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "idempotencyKey",
-  s.request_id AS "requestId", s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
+  s.request_id AS "requestId", s.traceparent, s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
   s.created_at AS "createdAt", s.min_block AS "minBlock", s.unspent_at_block AS "unspentAtBlock", s.seen_block AS "seenBlock",
   s.settled_at IS NOT NULL AS "wasSettled",
   a.suspended_at IS NOT NULL AS "isAssetSuspended", ${isDeniedSql('s.payer', 's.pay_to')} AS "isDenied",
@@ -166,8 +166,8 @@ export function createClaimStore() {
 export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, idempotencyKey, requestId, payer, createdAt, minBlock, attempts, hasTransaction } =
-    row
+  const { id, clientId, idempotencyKey, requestId, traceparent, payer, createdAt, minBlock } = row
+  const { attempts, hasTransaction } = row
   const {
     isRetryRequested,
     isReported,
@@ -193,6 +193,7 @@ export function toClaim(row: ClaimRow): Claim {
     clientId,
     idempotencyKey,
     requestId,
+    traceparent,
     payer,
     payload,
     terms,

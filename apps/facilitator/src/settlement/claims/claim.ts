@@ -8,6 +8,8 @@ export type Claim = {
   /** The Idempotency-Key of the request that claimed it. */
   idempotencyKey: string | null
   requestId: string | null
+  /** Of the request that claimed it, if its trace is sampled. */
+  traceparent: string | null
   payer: string
   payload: unknown
   terms: Terms

@@ -1,6 +1,8 @@
 import { NodeStarting, TransactionRejected, type SignedTransaction } from '@tollgate/chains'
-import { type Logger } from '@tollgate/service'
+import { withActiveSpan, type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { type Claim } from '../claims/claim'
+import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type SigningStore } from './signing-store'
 
 export type Broadcaster = ReturnType<typeof createBroadcaster>
@@ -9,17 +11,21 @@ export type Broadcaster = ReturnType<typeof createBroadcaster>
 export function createBroadcaster({
   network: { chain },
   signing,
+  steps,
   logger,
 }: {
   network: Network
   signing: SigningStore
+  steps: SettlementSteps
   logger: Logger
 }) {
   const sending = new Map<string, Promise<void>>()
 
-  async function broadcast(transaction: SignedTransaction): Promise<void> {
+  async function broadcast(transaction: SignedTransaction, claims: readonly Claim[]): Promise<void> {
+    const attributes = { 'tollgate.transaction': transaction.hash }
+    const step = steps.start(claims, 'broadcast transaction', { attributes })
     try {
-      await chain.node.broadcast(transaction)
+      await inStep(step, (span) => withActiveSpan(span, () => chain.node.broadcast(transaction)))
       await signing.markAccepted(transaction.hash)
     } catch (error) {
       const isRefused = error instanceof TransactionRejected
@@ -32,11 +38,12 @@ export function createBroadcaster({
   }
 
   return {
-    send(transaction: SignedTransaction): void {
+    /** `claims`: those that the transaction settles. */
+    send(transaction: SignedTransaction, claims: readonly Claim[]): void {
       const { hash } = transaction
       sending.set(
         hash,
-        broadcast(transaction).finally(() => sending.delete(hash)),
+        broadcast(transaction, claims).finally(() => sending.delete(hash)),
       )
     },
     isSending: (hash: string) => sending.has(hash),

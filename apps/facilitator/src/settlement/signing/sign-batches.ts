@@ -1,6 +1,6 @@
 import { ChainUnavailable, type OwnTransaction, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
-import { type Logger } from '@tollgate/service'
+import { withActiveSpan, type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { type Claim } from '../claims/claim'
 import {
@@ -9,6 +9,7 @@ import {
   type DeferredClaim,
   type ValidClaim,
 } from '../claims/validate-claim'
+import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type Budget } from './fee-budget'
 import {
   decideBatch,
@@ -36,6 +37,7 @@ export function createBatchSigner({
   signing,
   resolveRefusal,
   retryIndividually,
+  steps,
   logger,
 }: {
   network: Network
@@ -43,6 +45,7 @@ export function createBatchSigner({
   signing: SigningStore
   resolveRefusal: ClaimValidator['resolveRefusal']
   retryIndividually: (claim: Claim) => void
+  steps: SettlementSteps
   logger: Logger
 }) {
   /** `room`: how many more transactions of the signer may be pending. */
@@ -80,7 +83,7 @@ export function createBatchSigner({
     if (!transaction) return []
     const cost = sponsorship?.fee ?? 0n
     const claims = [claim]
-    await signing.storeSigned(session, { claims, network: name, signer, nonce: null, transaction, cost })
+    await store(session, { claims, network: name, signer, nonce: null, transaction, cost })
     return [{ claims, transaction, isFeeGrant: false }]
   }
 
@@ -120,7 +123,11 @@ export function createBatchSigner({
   }
 
   async function attempt(batch: Batch, nonce: bigint): Promise<Attempt | undefined> {
-    return (await Promise.allSettled([chain.signer.sign(batch, { signer, nonce })]))[0]
+    const claims = batch.map(({ claim }) => claim)
+    const signing = inStep(steps.start(claims, 'sign transaction'), (span) =>
+      withActiveSpan(span, () => chain.signer.sign(batch, { signer, nonce })),
+    )
+    return (await Promise.allSettled([signing]))[0]
   }
 
   /** Takes the cost of the batch from the budget; signs it again without the payments that have no room in their share. */
@@ -155,7 +162,7 @@ export function createBatchSigner({
     const claims = batch.map(({ claim }) => claim)
     const isFeeGrant = batch.some(({ payment }) => payment.transaction !== undefined)
     const { cost } = transaction
-    await signing.storeSigned(session, {
+    await store(session, {
       claims,
       network: name,
       signer,
@@ -167,6 +174,14 @@ export function createBatchSigner({
     await budget.record(batch, transaction)
     return { claims, transaction, isFeeGrant }
   }
+
+  const store: (...args: Parameters<SigningStore['storeSigned']>) => Promise<void> = (session, signed) =>
+    inStep(
+      steps.start(signed.claims, 'store transaction', {
+        attributes: { 'tollgate.transaction': signed.transaction.hash },
+      }),
+      () => signing.storeSigned(session, signed),
+    )
 
   async function deferUnsigned(
     batches: readonly Batch[],

@@ -1,5 +1,5 @@
 import { inTransaction, type PoolClient } from '@tollgate/database'
-import { type Logger } from '@tollgate/service'
+import { traced, withActiveSpan, type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { createClaimBackoff } from '../claims/claim-backoff'
 import { type Claim } from '../claims/claim'
@@ -13,6 +13,7 @@ import {
 import { idsOf } from '../log-fields'
 import { type SettlementMetrics } from '../metrics'
 import { type ReportOutcome } from '../report-outcome'
+import { type SettlementSteps } from '../settlement-steps'
 import { type Broadcaster } from './broadcaster'
 import { type FeeBudget } from './fee-budget'
 import { createBatchSigner, type SignedBatch, type SignedRound } from './sign-batches'
@@ -32,10 +33,11 @@ export function createClaimSigner(parts: {
   send: Broadcaster['send']
   reportOutcome: ReportOutcome
   metrics: SettlementMetrics
+  steps: SettlementSteps
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, claimStore, signing, feeBudget, logger, now } = parts
+  const { network, signer, claimStore, signing, feeBudget, steps, logger, now } = parts
   const { chain, name } = network
   const { validateClaim, resolveRefusal } = createClaimValidator({ network, now })
   const { postpone, waiting, forget } = createClaimBackoff(now)
@@ -47,6 +49,7 @@ export function createClaimSigner(parts: {
     signing,
     resolveRefusal,
     retryIndividually,
+    steps,
     logger,
   })
   const report = createRoundReporter(parts)
@@ -98,7 +101,11 @@ export function createClaimSigner(parts: {
   ): Promise<RoundResult> {
     const reserved = await claimStore.reserve(session, name, locked)
     const validated = await Promise.all(
-      reserved.map((one) => validateClaim(one, { isIndividual: individual.has(one.claim.id) })),
+      reserved.map((one) =>
+        traced(steps.parentOf(one.claim), 'validate settlement', {}, (span) =>
+          withActiveSpan(span, () => validateClaim(one, { isIndividual: individual.has(one.claim.id) })),
+        ),
+      ),
     )
     const valid = validated.filter(isValidClaim)
     const spending = valid.map(({ claim }) => claim)
@@ -145,6 +152,6 @@ const createRoundReporter =
       const message = isFeeGrant ? 'fee grant signed' : 'settlement signed'
       for (const claim of claims) logger.info(message, { ...idsOf(claim), transaction: transaction.hash })
       if (!isFeeGrant) metrics.batch({ network: name, payments: claims.length })
-      send(transaction)
+      send(transaction, claims)
     }
   }

@@ -4,6 +4,7 @@ import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
 import { type Claim } from '../claims/claim'
 import { idsOf } from '../log-fields'
+import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type ReportOutcome } from '../report-outcome'
 import { decideAfterMined, outcomeInBlock, type Decision, type MinedVersion } from './resolve-transaction'
 import { type Resolution, type Transition } from './store-resolution'
@@ -15,11 +16,13 @@ export function createTransactionCompleter({
   network,
   transactions,
   reportOutcome,
+  steps,
   logger,
 }: {
   network: Network
   transactions: TransactionStore
   reportOutcome: ReportOutcome
+  steps: SettlementSteps
   logger: Logger
 }) {
   const { chain, family } = network
@@ -96,10 +99,10 @@ export function createTransactionCompleter({
       if (!decision) throw new Error(`settlement ${claim.id} has no decision`)
       return { claim, decision }
     })
-    const isStored = await transactions.resolveTransaction(
-      open,
-      resolution,
-      decided.map(({ claim, decision }) => transitionOf(claim, decision)),
+    const transitions = decided.map(({ claim, decision }) => transitionOf(claim, decision))
+    const attributes = { 'tollgate.outcome': resolution.status }
+    const isStored = await inStep(steps.start(open.settlements, 'complete settlement', { attributes }), () =>
+      transactions.resolveTransaction(open, resolution, transitions),
     )
     // Another replica stored it.
     if (!isStored) return true

@@ -1,9 +1,10 @@
 import { TransactionRejected, type PaymentStatus } from '@tollgate/chains'
-import { type Logger } from '@tollgate/service'
+import { withActiveSpan, type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
 import { type Broadcaster } from '../signing/broadcaster'
 import { type SigningStore } from '../signing/signing-store'
+import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type TransactionCompleter } from './complete-transaction'
 import { decideSuperseded, resolveUnsendable, type SupersedeCause } from './resolve-transaction'
 import { type OpenTransaction } from './transaction-store'
@@ -14,12 +15,14 @@ export function createRebroadcaster({
   signing,
   isSending,
   complete,
+  steps,
   logger,
 }: {
   network: Network
   signing: SigningStore
   isSending: Broadcaster['isSending']
   complete: TransactionCompleter['complete']
+  steps: SettlementSteps
   logger: Logger
 }) {
   const { chain, family } = network
@@ -39,9 +42,11 @@ export function createRebroadcaster({
     return isClosed ?? false
   }
 
-  async function broadcast({ transaction }: OpenTransaction): Promise<Error | undefined> {
+  async function broadcast({ transaction, settlements }: OpenTransaction): Promise<Error | undefined> {
+    const attributes = { 'tollgate.transaction': transaction.hash }
+    const step = steps.start(settlements, 'rebroadcast transaction', { attributes })
     try {
-      await chain.node.broadcast(transaction)
+      await inStep(step, (span) => withActiveSpan(span, () => chain.node.broadcast(transaction)))
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }

@@ -50,22 +50,23 @@ export function createStuckReplacer(parts: {
       )
       // Query the chain first: reading the fees of the day takes a lock that others wait for.
       const replacements = await Promise.all(requests)
-      const stored: { old: SignedTransaction; version: SignedTransaction }[] = []
+      const stored: { old: SignedTransaction; version: SignedTransaction; settlements: Claim[] }[] = []
       const unreplaced: Claim[] = []
       for (const [index, { id, transaction: old, isOverdue, settlements }] of stuck.entries()) {
         const version = replacements[index]
         if (!version || !(await isWithinDailyLimit(session, id, version.cost))) {
           if (isOverdue || version) unreplaced.push(...settlements)
-        } else if (await transactions.storeVersion(session, id, version)) stored.push({ old, version })
+        } else if (await transactions.storeVersion(session, id, version))
+          stored.push({ old, version, settlements })
       }
       // Last: other sessions lock a transaction before its settlements.
       if (unreplaced.length > 0) await note(session, unreplaced)
       return stored
     })
-    for (const { old, version } of versions) {
+    for (const { old, version, settlements } of versions) {
       logger.warn('transaction replaced', { transaction: old.hash, by: version.hash })
       metrics.replaced({ network: name, signer })
-      send(version)
+      send(version, settlements)
     }
   }
 }

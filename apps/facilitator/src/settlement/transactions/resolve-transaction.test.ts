@@ -30,6 +30,7 @@ const claim = (changes: Partial<Claim> = {}): Claim => ({
   clientId: 'client',
   idempotencyKey: null,
   requestId: null,
+  traceparent: null,
   payer: 'payer',
   payload: {},
   terms: { token: { asset: 'asset', symbol: 'USDC', decimals: 6 }, payTo: 'payee', amount: 1n },

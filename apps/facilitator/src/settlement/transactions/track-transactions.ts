@@ -1,5 +1,5 @@
 import { type Pool } from '@tollgate/database'
-import { type Logger } from '@tollgate/service'
+import { withActiveSpan, type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
 import { type Head } from '../block-schedule'
@@ -7,10 +7,11 @@ import { type ClaimStore } from '../claims/claim-store'
 import { type ReportOutcome } from '../report-outcome'
 import { type Broadcaster } from '../signing/broadcaster'
 import { type SigningStore } from '../signing/signing-store'
+import { inStep, type SettlementSteps } from '../settlement-steps'
 import { createTransactionCompleter } from './complete-transaction'
 import { createProblemReporter } from './problem-reporter'
 import { createRebroadcaster } from './rebroadcast'
-import { expiredOutcome, hasExpired, nextStep } from './resolve-transaction'
+import { expiredOutcome, hasExpired, nextStep, type MinedVersion } from './resolve-transaction'
 import { type OpenTransaction, type SignerScope, type TransactionStore } from './transaction-store'
 
 const MAX_TRANSACTIONS = 100
@@ -25,18 +26,21 @@ export function createTransactionTracker(parts: {
   transactions: TransactionStore
   isSending: Broadcaster['isSending']
   reportOutcome: ReportOutcome
+  steps: SettlementSteps
   logger: Logger
 }) {
-  const { network, scope, pool, claimStore, signing, transactions, isSending, reportOutcome, logger } = parts
+  const { network, scope, pool, claimStore, signing, transactions, isSending, reportOutcome, steps, logger } =
+    parts
   const { chain, family } = network
   const problems = createProblemReporter({ pool, claimStore, logger })
   const { complete, completeMined } = createTransactionCompleter({
     network,
     transactions,
     reportOutcome,
+    steps,
     logger,
   })
-  const rebroadcast = createRebroadcaster({ network, signing, isSending, complete, logger })
+  const rebroadcast = createRebroadcaster({ network, signing, isSending, complete, steps, logger })
   let after = 0n
 
   /** One pass over the open transactions, or the next {@link MAX_TRANSACTIONS} of them. */
@@ -68,7 +72,7 @@ export function createTransactionTracker(parts: {
       case 'await-confirmations':
         return false
       case 'resolve':
-        return (await isNonceSpent(open)) && completeMined(open, step.mined)
+        return resolve(open, step.mined)
       case 'await-block':
         await failExpired(open, time)
         return false
@@ -76,6 +80,15 @@ export function createTransactionTracker(parts: {
         await failExpired(open, time)
         return rebroadcast(open)
     }
+  }
+
+  /** One span for the whole time since the signature: earlier passes, also of other processes, have none. */
+  function resolve(open: OpenTransaction, mined: MinedVersion): Promise<boolean> {
+    const attributes = { 'tollgate.transaction': mined.hash, 'tollgate.block': Number(mined.block.number) }
+    const step = steps.start(open.settlements, 'mine transaction', { startedAt: open.signedAt, attributes })
+    return inStep(step, (span) =>
+      withActiveSpan(span, async () => (await isNonceSpent(open)) && completeMined(open, mined)),
+    )
   }
 
   /** A receipt comes from one node: the signer's nonce must be used too. */

@@ -24,6 +24,7 @@ export type OpenTransaction = {
   /** Of all versions, the newest first; any can be mined. */
   hashes: string[]
   wasSubmitted: boolean
+  signedAt: Date
   /** Signed over a minute ago: nodes do not lag that far. */
   isOld: boolean
   settlements: Claim[]
@@ -75,7 +76,7 @@ WHERE id = $1 AND transaction_id = $4 AND ${isInFlight} RETURNING pg_notify('${F
 export function createTransactionStore(pool: Pool) {
   async function open(text: string, values: unknown[], session: Session = pool): Promise<OpenTransaction[]> {
     const { rows } = await session.query<OpenRow>(
-      `SELECT t.id, t.signer, t.nonce, t.raw, t.hash, t.submitted_at IS NOT NULL AS "wasSubmitted",
+      `SELECT t.id, t.signer, t.nonce, t.raw, t.hash, t.submitted_at IS NOT NULL AS "wasSubmitted", t.signed_at AS "signedAt",
          t.signed_at < now() - INTERVAL '1 minute' AS "isOld",
          ARRAY(SELECT v.hash FROM transaction_versions v WHERE v.transaction_id = t.id
                ORDER BY v.created_at DESC, v.hash) AS hashes

@@ -1,3 +1,4 @@
+import { type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
@@ -11,7 +12,7 @@ export type Forwarded =
   | { outcome: 'failed'; isTimeout: boolean }
   | Extract<UpstreamExchange, { outcome: 'abandoned' }>
 
-type Client = { caller: Caller; wallet: string }
+type Client = { caller: Caller; wallet: string; span?: Span | undefined }
 
 export type Forward = ReturnType<typeof createForward>
 
@@ -33,13 +34,13 @@ const RETURNED_HEADERS = [
 /**
  * Forwards a call to the first upstream that serves it. Retries only if the call was provably not executed or is safe to
  * repeat; after a timeout, once. An error that a node reports is the answer if no upstream serves the call. Redirects count as
- * failures.
+ * failures. `isTraced`: whether upstreams get a `traceparent`.
  */
-export function createForward(upstreams: Upstreams, timeoutMs: number) {
+export function createForward(upstreams: Upstreams, timeoutMs: number, { isTraced = false } = {}) {
   return async (
     outgoing: UpstreamRequest,
     endpoints: readonly Endpoint[],
-    { caller, wallet }: Client,
+    { caller, wallet, span }: Client,
   ): Promise<Forwarded> => {
     const deadline = performance.now() + MAX_TOTAL_TIMEOUTS * timeoutMs
     const attempts = createAttempts(endpoints)
@@ -52,7 +53,9 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
       const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs }
-      const attempt = await attemptAt(baseUrl, options)
+      const attempt = span
+        ? await attemptTraced(span, attempts.providerOf(baseUrl), baseUrl, { ...options, isTraced })
+        : await attemptAt(baseUrl, options)
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
@@ -84,14 +87,35 @@ type AttemptOptions = Client & {
 }
 
 /** Sends the call to one upstream, and records for its circuit whether it served it. */
-function attemptAt(baseUrl: string, options: AttemptOptions): Promise<Attempt> {
+function attemptAt(baseUrl: string, options: AttemptOptions, traceparent?: string): Promise<Attempt> {
   const { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs } = options
-  const request = buildRequest(baseUrl, outgoing)
+  const request = buildRequest(baseUrl, outgoing, traceparent)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
   return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
     (exchanged) => judge(baseUrl, exchanged, options, startedAt),
   )
+}
+
+/** The span names the provider only: a base URL can hold a key. */
+async function attemptTraced(
+  parent: Span,
+  provider: string | undefined,
+  baseUrl: string,
+  { isTraced, ...options }: AttemptOptions & { isTraced: boolean },
+): Promise<Attempt> {
+  const span = parent.child(`upstream ${provider}`, {
+    kind: 'client',
+    attributes: { 'tollgate.provider': provider },
+  })
+  const attempt = await attemptAt(baseUrl, options, isTraced ? span.traceparent : undefined)
+  span.set({
+    'tollgate.outcome': attempt.outcome,
+    ...('answer' in attempt ? { 'http.response.status_code': attempt.answer.status } : {}),
+  })
+  if (attempt.outcome !== 'served') span.fail(attempt.outcome)
+  span.end()
+  return attempt
 }
 
 function judge(
@@ -134,6 +158,7 @@ function createAttempts(endpoints: readonly Endpoint[]) {
   let timedOut: string | undefined
   let remaining = MAX_ATTEMPTS
   return {
+    providerOf,
     baseUrls: [...new Set(endpoints.map(({ baseUrl }) => baseUrl))],
     canTry: (baseUrl: string) =>
       remaining > 0 && !(hasOthers && timedOut !== undefined && timedOut === providerOf(baseUrl)),

@@ -11,11 +11,17 @@ export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transpor
   acceptEncoding: string | undefined
 }
 
-export function buildRequest(baseUrl: string, outgoing: UpstreamRequest): Dispatcher.DispatchOptions {
+/** Of the caller's headers only these two are passed on; `traceparent` is our own. */
+export function buildRequest(
+  baseUrl: string,
+  outgoing: UpstreamRequest,
+  traceparent?: string,
+): Dispatcher.DispatchOptions {
   const { resource, method, payload, accept, acceptEncoding } = outgoing
   const { origin, pathname, search } = resolveUrl(baseUrl, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
+  if (traceparent !== undefined) headers.traceparent = traceparent
   if (method === 'POST') headers['content-type'] = 'application/json'
   return {
     origin,

@@ -5,6 +5,7 @@ import {
   createLogger,
   createMetrics,
   createServer,
+  exportPool,
   listen,
   openEphemeralStore,
   run,
@@ -35,15 +36,17 @@ void run('facilitator', async (closing) => {
     onError: (error) => logger.warn('database connection lost', { error }),
   })
   closing.add('database', () => database.close())
+  const metrics = createMetrics()
+  exportPool(metrics, database.pool)
 
   const ephemeral = await openEphemeralStore({
     redisUrl: environment.REDIS_URL,
     prefix: 'facilitator:',
+    metrics,
     logger,
   })
   closing.add('ephemeral store', () => ephemeral.close())
 
-  const metrics = createMetrics()
   const facilitator = await composeFacilitator({
     configuration,
     families,

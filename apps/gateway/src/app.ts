@@ -141,7 +141,8 @@ export function createApp(dependencies: AppDependencies) {
     trustProxy: environment.TRUSTED_PROXIES,
     unavailableReason,
     redactPath: withoutSecrets,
-    onCompleted: (request) => metrics.observe(request),
+    onStarted: metrics.start,
+    onCompleted: metrics.observe,
     cors: {
       origins: '*',
       allowedHeaders: ['x-payment', 'payment-signature', 'sign-in-with-x', 'access-control-expose-headers'],

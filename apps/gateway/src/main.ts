@@ -7,6 +7,7 @@ import {
   createLogger,
   createMetrics,
   createServer,
+  exportPool,
   listen,
   openEphemeralStore,
   run,
@@ -17,6 +18,7 @@ import { startHeartbeat } from './accounts/heartbeat'
 import { startCounting } from './accounts/usage/start-counting'
 import { readConfiguration } from './config'
 import { composeGateway } from './gateway'
+import { startPaymentMonitor } from './payments/payment-monitor'
 import { startReconciler } from './payments/reconciler'
 import { createReversalStore } from './payments/reversal-store'
 import { startReversals } from './payments/reversals'
@@ -42,10 +44,13 @@ void run('gateway', async (closing) => {
     poolSize: environment.DATABASE_POOL_SIZE,
   })
   closing.add('database', () => database.close())
+  const metrics = createMetrics()
+  exportPool(metrics, database.pool)
 
   const store = await openEphemeralStore({
     redisUrl: environment.REDIS_URL,
     prefix: 'gateway:',
+    metrics,
     logger,
   })
   closing.add('ephemeral store', () => store.close())
@@ -57,7 +62,6 @@ void run('gateway', async (closing) => {
   })
   closing.add('facilitator client', () => facilitator.close())
 
-  const metrics = createMetrics()
   const gateway = composeGateway({ environment, database, store, facilitator, logger, metrics, now })
   closing.add('upstream connections', () => gateway.upstreams.close())
   closing.add('ledger', () => gateway.ledger.drain())
@@ -66,6 +70,8 @@ void run('gateway', async (closing) => {
   closing.add('heartbeat', () => heartbeat.stop())
   const audit = startAudit({ database, metrics, logger })
   closing.add('audit', () => audit.stop())
+  const paymentMonitor = startPaymentMonitor({ database, metrics, logger })
+  closing.add('payment monitor', () => paymentMonitor.stop())
   const counting = startCounting({ database, metrics, logger })
   closing.add('usage counting', () => counting.stop())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
@@ -76,7 +82,7 @@ void run('gateway', async (closing) => {
     logger,
   })
   const reversals = startReversals({
-    settlements: facilitator.settlements,
+    settlements: gateway.facilitatorSettlements,
     store: createReversalStore(database),
     metrics,
     logger,

@@ -5,6 +5,7 @@ import { type Ledger } from '../accounts/ledger'
 import { randomUUID } from 'node:crypto'
 import { startStopwatch, type Clocks } from '../clocks'
 import { type Admission } from './admission'
+import { type PaymentMetrics } from './payment-metrics'
 import { type PaymentRecord } from './payment-record'
 import { detailOf } from './receipt'
 import { type LeasedPayment, type SettlementStore } from './settlement-store'
@@ -33,9 +34,10 @@ export function createPaymentProcessor(dependencies: {
   takeRequest: Admission['takeRequest']
   ledger: Ledger
   clocks: Clocks
+  metrics: PaymentMetrics
   logger: Logger
 }) {
-  const { payments, settlements, facilitator, takeRequest, ledger, clocks, logger } = dependencies
+  const { payments, settlements, facilitator, takeRequest, ledger, clocks, metrics, logger } = dependencies
   const inFlight = new Map<string, Promise<PaymentRecord>>()
 
   const advanceOnce = async (id: string, requestId: string): Promise<PaymentRecord> => {
@@ -46,8 +48,10 @@ export function createPaymentProcessor(dependencies: {
       logger.warn('payment lease expired before the settle request', logFields({ ...leased, requestId }))
     const payment = await get(id)
     if (payment.status !== 'settled') return payment
-    if (await ledger.grant(id))
+    if (await ledger.grant(id)) {
+      metrics.completed(payment, 'credited')
       logger.info('credits granted', { ...logFields({ ...payment, requestId }), credits: payment.credits })
+    }
     return get(id)
   }
 
@@ -96,6 +100,7 @@ export function createPaymentProcessor(dependencies: {
   ) => {
     const detail = detailOf(errorMessage)
     const isFailed = await settlements.markRefused(payment, { reason, detail })
+    if (isFailed) metrics.completed(payment, 'refused', reason)
     logger.info(isFailed ? 'payment refused' : 'payment refused, retrying: another settle request is open', {
       ...logFields(payment),
       reason,
@@ -116,7 +121,8 @@ export function createPaymentProcessor(dependencies: {
       await scheduleRetry(payment, 'settlement_pending', transaction)
       logger.info('payment pending', { ...logFields(payment), transaction })
     } else if (result.errorReason === 'transfer_event_mismatch') {
-      await settlements.markDisputed(payment.id, result.errorReason, result.transaction)
+      if (await settlements.markDisputed(payment.id, result.errorReason, result.transaction))
+        metrics.completed(payment, 'disputed', result.errorReason)
       logger.error('payment disputed', { ...logFields(payment), transaction: result.transaction })
     } else {
       await recordRefusal(payment, result.errorReason, result)

@@ -2,6 +2,7 @@ import { ApiError, endOfTurn, type Budget, type Logger } from '@tollgate/service
 import { type Ledger } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
 import { createCallRecord } from './call-record'
+import { type CountCall } from './call-metrics'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { countUnknownMethods } from './unknown-methods'
 import { type Forward, type Forwarded } from './upstream/forward'
@@ -22,10 +23,10 @@ export async function serveCall(
   dependencies: ServeDependencies,
   { outgoing }: CallRequest,
   response: CallResponse,
-  { route, paidFor }: { route: Route; paidFor: PaidFor },
+  { route, paidFor, count }: { route: Route; paidFor: PaidFor; count: CountCall },
 ): Promise<void> {
   const { wallet, cost, spent } = paidFor
-  const record = createCallRecord(dependencies, spent.usageId)
+  const record = createCallRecord(dependencies, spent.usageId, count)
   const client = { caller: response, wallet }
   const forwarded = await dependencies
     .forward(outgoing, route.endpoints, client)
@@ -69,7 +70,8 @@ async function sendAnswer(
   if (mayConfirmLater) void record.end('done', answer.status, 'answered')
   else await record.confirm(answer)
   response.setHeaders(headers)
-  if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
+  const sent = await response.send(answer)
+  if (!mayConfirmLater) await record.completeConfirmed(sent)
 }
 
 /** Refunds before it answers, so that the credits of the answer's headers can be spent. */

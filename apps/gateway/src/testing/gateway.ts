@@ -1,6 +1,6 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
-import { closeServer, createMetrics, createServer, listen } from '@tollgate/service'
+import { closeServer, createMetrics, createServer, listen, type Metrics } from '@tollgate/service'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
@@ -29,6 +29,7 @@ type Options = {
   inProcess?: boolean
   redisUrl?: string
   settleTimeoutMs?: number
+  metrics?: Metrics
 }
 
 /**
@@ -80,7 +81,7 @@ export async function testGateway(options: Options = {}) {
     store,
     facilitator: client,
     logger,
-    metrics: createMetrics(),
+    metrics: options.metrics ?? createMetrics(),
     now: clock.now,
   })
   closeLater(() => gateway.upstreams.close())

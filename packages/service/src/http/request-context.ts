@@ -9,6 +9,8 @@ export type CompletedRequest = {
   status: number
   seconds: number
   locals: Readonly<Record<string, unknown>>
+  /** Of its trace, if that is sampled; the current one by default. */
+  traceId?: string
 }
 
 const idKey = Symbol('request id')
@@ -42,11 +44,13 @@ export function arrivalOf(req: Request): Arrival {
 export function trackRequest(options: {
   logger: Logger
   now: () => Date
+  onStarted?: () => void
   onCompleted?: (request: CompletedRequest) => void
   redactPath?: (path: string) => string
 }) {
-  const { logger, now, onCompleted, redactPath = (path) => path } = options
+  const { logger, now, onStarted, onCompleted, redactPath = (path) => path } = options
   return (req: Request, res: Response) => {
+    onStarted?.()
     const startedAt = now().getTime()
     const id = idFor(req)
     const arrival = { at: new Date(startedAt), monotonicMs: performance.now(), order: ++latest }

@@ -52,7 +52,7 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
       const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs }
-      const attempt = await attemptAt(baseUrl, options)
+      const attempt = await attemptAt(attempts.endpointOf(baseUrl), options)
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
@@ -84,37 +84,41 @@ type AttemptOptions = Client & {
 }
 
 /** Sends the call to one upstream, and records for its circuit whether it served it. */
-function attemptAt(baseUrl: string, options: AttemptOptions): Promise<Attempt> {
+function attemptAt(endpoint: Endpoint, options: AttemptOptions): Promise<Attempt> {
   const { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs } = options
-  const request = buildRequest(baseUrl, outgoing)
+  const request = buildRequest(endpoint.baseUrl, outgoing)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
   return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
-    (exchanged) => judge(baseUrl, exchanged, options, startedAt),
+    (exchanged) => judge(endpoint, exchanged, options, startedAt),
   )
 }
 
 function judge(
-  baseUrl: string,
+  endpoint: Endpoint,
   exchanged: UpstreamExchange,
   { upstreams, outgoing, timeoutMs }: AttemptOptions,
   startedAt: number,
 ): Attempt | Promise<Attempt> {
+  const { baseUrl } = endpoint
   if (exchanged.outcome === 'abandoned') return exchanged
   if (exchanged.outcome !== 'answered') {
     upstreams.recordFailure(baseUrl)
+    upstreams.metrics.failed(endpoint, exchanged.outcome)
     if (exchanged.outcome === 'unsent') return { outcome: 'unsent' }
     const isTimeout = exchanged.outcome === 'timeout'
     return { outcome: exchanged.outcome, upstreamTimedOut: isTimeout, isTimeout }
   }
 
   const { answer } = exchanged
+  upstreams.metrics.answered(endpoint, (performance.now() - startedAt) / 1000)
   if (isServed(answer.status)) {
     upstreams.recordSuccess(baseUrl)
     return { outcome: 'served', answer }
   }
   return classifyFailure(answer, outgoing.transport).then((failure) => {
     upstreams.recordFailure(baseUrl, retryAfterOf(answer))
+    upstreams.metrics.failed(endpoint, failure.outcome === 'error' ? 'node_error' : failure.outcome)
     if (failure.outcome !== 'error') answer.rest?.destroy()
     const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
     return {
@@ -129,11 +133,17 @@ function judge(
 
 /** Allows at most MAX_ATTEMPTS; after a timeout one more, at another provider if there is one. */
 function createAttempts(endpoints: readonly Endpoint[]) {
-  const providerOf = (url: string) => endpoints.find(({ baseUrl }) => baseUrl === url)?.provider
+  const endpointOf = (url: string) => {
+    const endpoint = endpoints.find(({ baseUrl }) => baseUrl === url)
+    if (!endpoint) throw new Error('The upstream is not of the route')
+    return endpoint
+  }
+  const providerOf = (url: string) => endpointOf(url).provider
   const hasOthers = endpoints.some(({ provider }) => provider !== endpoints[0]?.provider)
   let timedOut: string | undefined
   let remaining = MAX_ATTEMPTS
   return {
+    endpointOf,
     baseUrls: [...new Set(endpoints.map(({ baseUrl }) => baseUrl))],
     canTry: (baseUrl: string) =>
       remaining > 0 && !(hasOthers && timedOut !== undefined && timedOut === providerOf(baseUrl)),

@@ -235,6 +235,7 @@ export function createApp(dependencies: AppDependencies) {
     now,
     trustProxy: environment.TRUSTED_PROXIES,
     unavailableReason,
+    onStarted: metrics.start,
     onCompleted(answer) {
       metrics.observe(answer)
       metricsRecorder.answered(answer)

@@ -41,6 +41,7 @@ import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
 import { createFeeShareStore } from './settlement/signing/fee-share-store'
 import { createPaymentHandlers } from './payments/handlers'
+import { measurePayments } from './payments/measured-payments'
 import { createPaymentAccess } from './payments/payment-access'
 import { createPaymentChecks } from './payments/payment-checks'
 import { createSettle } from './payments/settle'
@@ -216,8 +217,9 @@ export async function composeFacilitator(parts: {
     now,
   })
   const readSupported = createReadSupported(networks)
-  const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
-  const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
+  const paymentOperations = { ...measurePayments({ verify, settle }, metrics), cataloger }
+  const payments = createPaymentHandlers(paymentOperations, v1)
+  const paymentsV2 = createPaymentHandlersV2(paymentOperations, networks, readSupported)
   const readBody = createBodyReader()
   const withAdmin = createAdminGuard(
     withPrevious(environment.ADMIN_TOKEN, environment.ADMIN_TOKEN_PREVIOUS),

@@ -1,10 +1,12 @@
 import { curveIsNative, families } from '@tollgate/chains'
 import { openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
 import {
+  activeTraceId,
   closeServer,
   createLogger,
   createMetrics,
   createServer,
+  exportPool,
   listen,
   openEphemeralStore,
   openTracing,
@@ -39,15 +41,17 @@ void run('facilitator', async (closing) => {
     onError: (error) => logger.warn('database connection lost', { error }),
   })
   closing.add('database', () => database.close())
+  const metrics = createMetrics({ traceId: activeTraceId })
+  exportPool(metrics, database.pool)
 
   const ephemeral = await openEphemeralStore({
     redisUrl: environment.REDIS_URL,
     prefix: 'facilitator:',
+    metrics,
     logger,
   })
   closing.add('ephemeral store', () => ephemeral.close())
 
-  const metrics = createMetrics()
   const facilitator = await composeFacilitator({
     configuration,
     families,

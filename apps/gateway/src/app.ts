@@ -144,7 +144,8 @@ export function createApp(dependencies: AppDependencies) {
     unavailableReason,
     redactPath: withoutSecrets,
     tracing,
-    onCompleted: (request) => metrics.observe(request),
+    onStarted: metrics.start,
+    onCompleted: metrics.observe,
     cors: {
       origins: '*',
       allowedHeaders: [

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
+import { createLedgerMetrics } from './accounts/ledger-metrics'
 import { createUsageReport } from './accounts/usage/usage-report'
 import { createApp } from './app'
 import { createContractWallets } from './auth/contract-wallets'
@@ -41,6 +42,8 @@ import { createBuyCredits } from './payments/buy-credits'
 import { createBuyInSession } from './payments/buy-in-session'
 import { createPaymentHandlers } from './payments/handlers'
 import { createIdentifiedPayments } from './payments/identified-payments'
+import { measureFacilitator } from './payments/measured-facilitator'
+import { createPaymentMetrics } from './payments/payment-metrics'
 import { createPaymentProcessor } from './payments/payment-processor'
 import { createPlanPayment } from './payments/plan-payment'
 import { createSettlementLookup } from './payments/settlement-lookup'
@@ -49,6 +52,7 @@ import { createPaymentStore } from './payments/store'
 import { createDiscovery } from './reference/discovery'
 import { createGatewayReference } from './reference/reference'
 import { createForward } from './rpc/upstream/forward'
+import { createCallMetrics } from './rpc/call-metrics'
 import { createCallsInFlight } from './rpc/calls-in-flight'
 import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
@@ -57,6 +61,7 @@ import { createPayByPayment } from './rpc/pay-by-payment'
 import { createPayInSession } from './rpc/pay-in-session'
 import { createPaymentChoice } from './rpc/payment-choice'
 import { createPlainHandlers } from './rpc/plain-handlers'
+import { exportCircuits } from './rpc/upstream/upstream-metrics'
 import { createUpstreams } from './rpc/upstream/upstreams'
 import { EMIT_OVERDUE } from './webhooks/overdue-sql'
 import { createWire } from './webhooks/wire'
@@ -79,7 +84,9 @@ const PAYER_TIMEOUT_MS = 5_000
 
 /** Wires the areas together. Opens upstream connections only. */
 export function composeGateway(infrastructure: Infrastructure) {
-  const { environment, database, store, facilitator, logger, metrics, tracing, now } = infrastructure
+  const { environment, database, store, logger, metrics, tracing, now } = infrastructure
+  const facilitator = measureFacilitator(infrastructure.facilitator, metrics)
+  const paymentMetrics = createPaymentMetrics(metrics)
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
   const payerTimeoutMs = Math.min(timeoutMs, PAYER_TIMEOUT_MS)
@@ -87,7 +94,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
 
   const catalog = createCatalog(database, now)
-  const ledger = createLedger(database, clocks)
+  const ledger = createLedger(database, clocks, createLedgerMetrics(metrics))
   const history = createHistory(database)
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
@@ -123,6 +130,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     takeRequest,
     ledger,
     clocks,
+    metrics: paymentMetrics,
     tracing,
     logger,
   })
@@ -136,7 +144,8 @@ export function composeGateway(infrastructure: Infrastructure) {
     logger,
   })
 
-  const upstreams = createUpstreams({ timeoutMs, now })
+  const upstreams = createUpstreams({ timeoutMs, now, metrics })
+  exportCircuits({ metrics, catalog, circuitState: upstreams.circuitState })
   const forward = createForward(upstreams, timeoutMs, { isTraced: environment.TRACE_UPSTREAMS })
   const supported = createSupported(facilitator, logger, now)
   const { findFeePayer } = supported
@@ -154,14 +163,16 @@ export function composeGateway(infrastructure: Infrastructure) {
     signInWithX,
     offerSigner,
     publicUrl: environment.PUBLIC_URL,
+    metrics: paymentMetrics,
     logger,
   })
   const inFlight = createCallsInFlight()
-  const requirePlanPayment = createPlanPayment(findFeePayer)
+  const requirePlanPayment = createPlanPayment(findFeePayer, paymentMetrics)
   const inSession = { catalog, sessions, buyCredits, payments, ledger, requirePlanPayment }
   const paidCall = createPaidCall({
     catalog,
     inFlight,
+    countCalls: createCallMetrics(metrics),
     payInSession: createPayInSession(inSession),
     payByKey: createPayByKey({ keys, payments, ledger, requirePaymentChoice }),
     payByPayment: createPayByPayment({
@@ -252,5 +263,16 @@ export function composeGateway(infrastructure: Infrastructure) {
     now,
   })
   const loadCatalog = () => Promise.allSettled([catalog.readPlans(), catalog.readProviders()])
-  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams, deliveryWorker }
+  return {
+    app,
+    health,
+    loadCatalog,
+    ledger,
+    payments,
+    settlements,
+    processor,
+    facilitatorSettlements: facilitator.settlements,
+    upstreams,
+    deliveryWorker,
+  }
 }

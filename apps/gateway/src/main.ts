@@ -3,10 +3,12 @@ import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
 import { withTimeout } from '@tollgate/protocol'
 import {
+  activeTraceId,
   closeServer,
   createLogger,
   createMetrics,
   createServer,
+  exportPool,
   listen,
   openEphemeralStore,
   openTracing,
@@ -18,6 +20,7 @@ import { startHeartbeat } from './accounts/heartbeat'
 import { startCounting } from './accounts/usage/start-counting'
 import { readConfiguration } from './config'
 import { composeGateway } from './gateway'
+import { startPaymentMonitor } from './payments/payment-monitor'
 import { startReconciler } from './payments/reconciler'
 import { createReversalStore } from './payments/reversal-store'
 import { startReversals } from './payments/reversals'
@@ -46,10 +49,13 @@ void run('gateway', async (closing) => {
     poolSize: environment.DATABASE_POOL_SIZE,
   })
   closing.add('database', () => database.close())
+  const metrics = createMetrics({ traceId: activeTraceId })
+  exportPool(metrics, database.pool)
 
   const store = await openEphemeralStore({
     redisUrl: environment.REDIS_URL,
     prefix: 'gateway:',
+    metrics,
     logger,
   })
   closing.add('ephemeral store', () => store.close())
@@ -61,7 +67,6 @@ void run('gateway', async (closing) => {
   })
   closing.add('facilitator client', () => facilitator.close())
 
-  const metrics = createMetrics()
   const gateway = composeGateway({
     environment,
     database,
@@ -79,6 +84,8 @@ void run('gateway', async (closing) => {
   closing.add('heartbeat', () => heartbeat.stop())
   const audit = startAudit({ database, metrics, logger })
   closing.add('audit', () => audit.stop())
+  const paymentMonitor = startPaymentMonitor({ database, metrics, logger })
+  closing.add('payment monitor', () => paymentMonitor.stop())
   const counting = startCounting({ database, metrics, logger })
   closing.add('usage counting', () => counting.stop())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
@@ -89,7 +96,7 @@ void run('gateway', async (closing) => {
     logger,
   })
   const reversals = startReversals({
-    settlements: facilitator.settlements,
+    settlements: gateway.facilitatorSettlements,
     store: createReversalStore(database),
     metrics,
     logger,

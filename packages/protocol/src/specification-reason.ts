@@ -50,9 +50,9 @@ export function specificationReason(
 ): string {
   if (reason === spellings.invalid_exact_evm_payload_authorization_value.v2)
     return version === 2 ? reason : 'invalid_exact_evm_payload_authorization_value'
-  if (!isReason(reason)) return 'unexpected_settle_error'
+  if (!isReasonCode(reason)) return 'unexpected_settle_error'
   const { to, v2, cosmos } = spellings[reason]
   return (ecosystem === 'cosmos' ? cosmos : undefined) ?? (version === 2 ? v2 : undefined) ?? to ?? reason
 }
 
-const isReason = (text: string): text is ReasonCode => Object.hasOwn(spellings, text)
+export const isReasonCode = (text: string): text is ReasonCode => Object.hasOwn(spellings, text)

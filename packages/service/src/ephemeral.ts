@@ -1,6 +1,8 @@
 import Redis from 'ioredis'
 import { ApiError } from './errors'
 import { type Logger } from './logger'
+import { type Metrics } from './metrics/metrics'
+import { exportRedis } from './metrics/redis-commands'
 
 /**
  * A store for data that may be lost: nonces, marks, cached results. Its operations are atomic. With Redis all replicas share
@@ -25,6 +27,8 @@ export type EphemeralStoreOptions = {
   /** Without it the store is in this process, which must then be the only replica. */
   redisUrl?: string | undefined
   prefix?: string
+  /** Gets the metrics of Redis, if it is used. */
+  metrics?: Metrics
   /** In process only: above it the oldest entry is evicted. */
   maxEntries?: number
   /** In process only. */
@@ -37,15 +41,18 @@ const MAX_RECONNECT_DELAY_MS = 2_000
 
 /** Opens the store. If Redis is unavailable, the service starts without it and the store keeps reconnecting. */
 export async function openEphemeralStore(options: EphemeralStoreOptions): Promise<EphemeralStore> {
-  const { logger, redisUrl, prefix = '', maxEntries = 100_000, now = () => new Date() } = options
-  if (redisUrl !== undefined) return openRedis(redisUrl, prefix, logger)
+  const { logger, redisUrl, prefix = '', metrics, maxEntries = 100_000, now = () => new Date() } = options
+  if (redisUrl !== undefined) return openRedis(redisUrl, { keyPrefix: prefix, logger, metrics })
   logger.warn('in-memory store opened', {
     reason: 'REDIS_URL is not set; this process must be the only replica',
   })
   return createMemoryStore(maxEntries, now)
 }
 
-async function openRedis(url: string, keyPrefix: string, logger: Logger): Promise<EphemeralStore> {
+async function openRedis(
+  url: string,
+  { keyPrefix, logger, metrics }: { keyPrefix: string; logger: Logger; metrics: Metrics | undefined },
+): Promise<EphemeralStore> {
   const redis = new Redis(url, {
     keyPrefix,
     lazyConnect: true,
@@ -60,6 +67,7 @@ async function openRedis(url: string, keyPrefix: string, logger: Logger): Promis
     retryStrategy: (times) =>
       Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS) * (0.5 + Math.random() / 2),
   })
+  if (metrics) exportRedis(metrics, redis)
   let isDisconnected = false
   redis.on('error', (error: unknown) => {
     if (!isDisconnected) logger.warn('Redis connection lost', { error })

@@ -31,6 +31,7 @@ test('exports these names and no others', () => {
   "createServer",
   "endOfTurn",
   "env",
+  "exportPool",
   "flushed",
   "forgetBody",
   "guardedRequest",

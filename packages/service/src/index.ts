@@ -33,7 +33,9 @@ export { closeServer, createServer, listen } from './http/server'
 export { registerAllowedMethods } from './http/not-found'
 export { createKeyLimiter, type KeyLimiter } from './key-limit'
 export { createLogger, flushed, type Logger } from './logger'
-export { createMetrics, type Metrics } from './metrics'
+export { createMetrics, type Metrics } from './metrics/metrics'
+export { exportPool } from './metrics/postgres-pool'
+export { type CounterSeries, type HistogramSeries } from './metrics/series'
 export {
   addressKey,
   type Budget,

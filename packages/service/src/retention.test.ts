@@ -1,4 +1,4 @@
-import { createMetrics } from './metrics'
+import { createMetrics } from './metrics/metrics'
 import { startRetention, type RetentionRun } from './retention'
 import { readableLog } from './testing/log'
 

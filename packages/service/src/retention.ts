@@ -1,5 +1,5 @@
 import { type Logger } from './logger'
-import { type Metrics } from './metrics'
+import { type Metrics } from './metrics/metrics'
 import { startInterval } from './interval'
 
 export type RetentionRun = {

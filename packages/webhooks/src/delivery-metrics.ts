@@ -9,6 +9,7 @@ export function createDeliveryMetrics(metrics: Metrics) {
     help: 'Attempts to deliver a webhook of this process, by their outcome',
     labelNames: ['outcome'],
   })
+  for (const outcome of ['delivered', 'retried', 'failed']) deliveries.inc({ outcome }, 0)
   const pending = metrics.gauge({
     name: 'tollgate_webhook_deliveries_pending',
     help: 'Webhook deliveries that wait for an attempt',

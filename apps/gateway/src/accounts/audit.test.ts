@@ -72,11 +72,11 @@ test('a violation is in the log and the metrics', async () => {
   expect(text()).toContain(`"account":"${id}"`)
   const exposed = await metrics.register.metrics()
   expect(exposed).toMatch(
-    /ledger_violations_total\{invariant="balance_is_not_grants_and_refunds_less_usage"\} [1-9]/,
+    /tollgate_ledger_violations_total\{invariant="balance_is_not_grants_and_refunds_less_usage"\} [1-9]/,
   )
-  expect(exposed).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
-  expect(exposed).toContain('ledger_overdue{kind="calls"} 1')
-  expect(exposed).toContain('ledger_overdue{kind="payments"}')
+  expect(exposed).toContain('tollgate_ledger_violations_total{invariant="balance_is_negative"} 0')
+  expect(exposed).toContain('tollgate_ledger_overdue{kind="calls"} 1')
+  expect(exposed).toContain('tollgate_ledger_overdue{kind="payments"}')
 })
 
 const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])
@@ -94,7 +94,7 @@ describe('calls that are miscounted', () => {
       .filter((line) => line.includes(`"account":"${id}"`))
     expect(lines).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
     expect(await metrics.register.metrics()).toContain(
-      'ledger_violations_total{invariant="calls_are_miscounted"} 0',
+      'tollgate_ledger_violations_total{invariant="calls_are_miscounted"} 0',
     )
   })
 
@@ -128,7 +128,7 @@ describe('calls that are miscounted', () => {
     await startAudit({ database: { pool }, metrics, logger: readableLog().logger }).stop()
     await pool.query('DROP TRIGGER refuse ON accounts')
     expect(await metrics.register.metrics()).toContain(
-      'ledger_violations_total{invariant="calls_are_miscounted"} 1',
+      'tollgate_ledger_violations_total{invariant="calls_are_miscounted"} 1',
     )
   })
 })

@@ -78,13 +78,13 @@ export function startAudit(parts: {
 }) {
   const { database, metrics, logger, everyMs = INTERVAL_MS } = parts
   const violationCount = metrics.counter({
-    name: 'ledger_violations_total',
+    name: 'tollgate_ledger_violations_total',
     help: 'Violations of ledger invariants found by the audit; alert on any value above zero',
     labelNames: ['invariant'],
   })
   for (const invariant of invariants) violationCount.inc({ invariant }, 0)
   const overdue = metrics.gauge({
-    name: 'ledger_overdue',
+    name: 'tollgate_ledger_overdue',
     help: 'Settled payments without credits, and unfinished calls, older than a minute',
     labelNames: ['kind'],
   })

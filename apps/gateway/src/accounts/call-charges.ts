@@ -4,6 +4,7 @@ import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createContendedAccounts } from './contended-accounts'
 import { createGroupCommit } from './group-commit'
 import { accountBusy } from './ledger-errors'
+import { type LedgerMetrics } from './ledger-metrics'
 import { SPEND, type Authority, type SpendRow } from './ledger-sql'
 
 export type Charge = {
@@ -24,18 +25,36 @@ export type Charge = {
 const STALLED_AFTER_MS = 100
 
 /** Charges for calls in batches. Calls of contended accounts go through a batch of their own, so that they delay only each other. */
-export function createCallCharges(database: Pick<GatewayDatabase, 'pool'>, replicaId: string) {
+export function createCallCharges(
+  database: Pick<GatewayDatabase, 'pool'>,
+  replicaId: string,
+  metrics: LedgerMetrics,
+) {
   const execute = createBatchExecutor(database)
-  const flush = (charges: Charge[]) =>
-    execute<SpendRow>('spend', SPEND, [replicaId, ...parametersOf(charges)])
+  const flush = async (charges: Charge[]) => {
+    const rows = await execute<SpendRow>('spend', SPEND, [replicaId, ...parametersOf(charges)])
+    let spent = 0
+    for (const [at, { outcome }] of rows.entries()) if (outcome === 'paid') spent += charges[at]?.cost ?? 0
+    metrics.spent.inc(spent)
+    return rows
+  }
   const charges = createGroupCommit({
     ...batchOptions,
     flush,
     lanes: 2,
     stalledAfterMs: STALLED_AFTER_MS,
     maxWaiting: 8_192,
+    onBatch: metrics.onBatch('spend'),
   })
-  const contendedCharges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 1_024 })
+  const contendedCharges = createGroupCommit({
+    ...batchOptions,
+    flush,
+    lanes: 1,
+    maxWaiting: 1_024,
+    onBatch: metrics.onBatch('spend-contended'),
+  })
+  metrics.watch('spend', charges.waiting)
+  metrics.watch('spend-contended', contendedCharges.waiting)
   const contended = createContendedAccounts()
 
   function submit(charge: Charge): Promise<SpendRow> {

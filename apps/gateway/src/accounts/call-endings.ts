@@ -4,6 +4,7 @@ import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createGroupCommit } from './group-commit'
 import { type Term } from './lease'
 import { accountBusy } from './ledger-errors'
+import { type LedgerMetrics } from './ledger-metrics'
 import { FINISH, FINISH_LATE, type BatchStatement, type FinishRow } from './ledger-sql'
 
 /** `done` keeps the credits, `refunded` returns them. */
@@ -17,29 +18,33 @@ export type Ending = {
   takesBack?: boolean
 }
 
-type Ended = 'now' | FinishRow['ended']
+type Ended = FinishRow['ended']
 
 /** No client waits for most endings, so they are written in larger batches. */
 const PAUSE_MS = 10
 const CONFIRM_TIMEOUT_MS = 5_000
 const MAX_UNWRITTEN = 65_536
 
-export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
+export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metrics: LedgerMetrics) {
   const execute = createBatchExecutor(database)
-  const optionsOf = (name: string, statement: BatchStatement) => ({
+  const optionsOf = (name: 'finish' | 'finish-late', statement: BatchStatement) => ({
     ...batchOptions,
     lanes: 1,
     maxWaiting: 65_536,
+    onBatch: metrics.onBatch(name),
     flush: async (items: Ending[]) => {
-      const exceptions = await execute<FinishRow>(name, statement, columnsOf(items))
+      const rows = await execute<FinishRow>(name, statement, columnsOf(items))
       const ended = items.map((): Ended => 'now')
-      for (const row of exceptions) ended[Number(row.position) - 1] = row.ended
+      for (const row of rows) ended[Number(row.position) - 1] = row.ended
+      metrics.refunded.inc(rows.reduce((sum, { refunded }) => sum + (refunded ?? 0), 0))
       return ended
     },
   })
   const endings = createGroupCommit({ ...optionsOf('finish', FINISH), pauseMs: PAUSE_MS })
   /** For retries and refunds of orphans, so that they do not delay current calls, and for all that takes back. */
   const lateEndings = createGroupCommit(optionsOf('finish-late', FINISH_LATE))
+  metrics.watch('finish', endings.waiting)
+  metrics.watch('finish-late', lateEndings.waiting)
 
   /** Paid calls without an end. A reserved row of this replica that is not among them is an orphan. */
   const activeCalls = new Map<bigint, Term>()

@@ -27,11 +27,18 @@ export function createGroupCommit<Item, Result>(options: {
   stalledAfterMs?: number
   /** 0 by default. */
   pauseMs?: number
+  /** `waitedMs`: of its oldest item. Of a batch that is split, each attempt. */
+  onBatch?: (batch: { items: number; waitedMs: number; tookMs: number }) => void
 }) {
   const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs } = options
-  const { stalledAfterMs = 0, pauseMs = 0 } = options
+  const { stalledAfterMs = 0, pauseMs = 0, onBatch } = options
   type Lane = { flushingSince: number }
-  type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
+  type Waiting = {
+    item: Item
+    submittedAt: number
+    resolve: (result: Result) => void
+    reject: (reason: unknown) => void
+  }
   const waiting: Waiting[] = []
   const activeLanes = new Set<Lane>()
   let onIdle: (() => void)[] = []
@@ -49,6 +56,7 @@ export function createGroupCommit<Item, Result>(options: {
   }
 
   const attempt = async (batch: Waiting[]): Promise<unknown> => {
+    const startedAt = performance.now()
     try {
       const results = await flush(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
@@ -59,6 +67,9 @@ export function createGroupCommit<Item, Result>(options: {
     } catch (error) {
       if (batch.length > 1 && isRolledBack(error)) return error
       for (const { reject } of batch) reject(error)
+    } finally {
+      const waitedMs = startedAt - (batch[0]?.submittedAt ?? startedAt)
+      onBatch?.({ items: batch.length, waitedMs, tookMs: performance.now() - startedAt })
     }
     return undefined
   }
@@ -98,7 +109,7 @@ export function createGroupCommit<Item, Result>(options: {
         new ApiError('OVERLOADED', 'Too many calls are waiting; try again', { retryAfterSeconds: 1 }),
       )
     return new Promise<Result>((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      waiting.push({ item, submittedAt: performance.now(), resolve, reject })
       startLane()
     })
   }

@@ -130,8 +130,11 @@ FROM judged LEFT JOIN paid USING (position)
 ORDER BY position`,
 )
 
-/** A row for each ending that did not end its call: the call had ended `before`, or its rows are `locked`. Positions from 1. */
-export type FinishRow = { position: bigint; ended: 'before' | 'locked' }
+/**
+ * A row for each ending that refunded credits `now`, and for each that did not end its call: the call had ended `before`, or its
+ * rows are `locked`. Positions from 1.
+ */
+export type FinishRow = { position: bigint; ended: 'now' | 'before' | 'locked'; refunded: number | null }
 
 /** Waits for a replica that counts calls: a call that is taken back was counted before that, or will be counted as refunded. */
 const COUNTED = (skips: boolean) => `counted AS MATERIALIZED (
@@ -189,13 +192,14 @@ WITH asked AS MATERIALIZED (
   FROM finished
   WHERE payments.id = ANY (ARRAY(SELECT payment_id FROM finished WHERE payment_id IS NOT NULL)) AND payments.id = finished.payment_id
 )${isLate ? UNCOUNTED : ''}
-SELECT asked.position, CASE
+SELECT asked.position, finished.credits AS refunded, CASE
+    WHEN finished.position IS NOT NULL THEN 'now'
     WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id
       AND (usage.state = 'reserved' OR usage.state = 'done' AND asked.takes_back)) THEN 'locked'
     ELSE 'before'
   END AS ended
 FROM asked LEFT JOIN finished USING (position)
-WHERE finished.position IS NULL`
+WHERE finished.position IS NULL OR finished.state = 'refunded'`
 
 /**
  * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
@@ -221,7 +225,7 @@ WITH payment AS (
 )
 INSERT INTO grants (account_id, payment_id, credits)
 SELECT account.id, payment.id, payment.credits FROM account, payment
-RETURNING id`
+RETURNING credits`
 
 export const HEARTBEAT = `
 INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())

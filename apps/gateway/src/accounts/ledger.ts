@@ -1,9 +1,11 @@
 import { QUERY_TIMEOUT_MS, type GatewayDatabase } from '@tollgate/database'
+import { createMetrics } from '@tollgate/service'
 import { randomUUID } from 'node:crypto'
 import { systemClocks, type Clocks } from '../clocks'
 import { createCallCharges, type Charge } from './call-charges'
 import { createCallEndings } from './call-endings'
 import { createLease, DEAD_AFTER_SECONDS } from './lease'
+import { createLedgerMetrics, type LedgerMetrics } from './ledger-metrics'
 import { apiErrorOf, creditsPending, isLockTimeout } from './ledger-errors'
 import {
   CUT_OFF,
@@ -32,12 +34,16 @@ export type Ledger = ReturnType<typeof createLedger>
  * The credits. Each change is one statement: a balance never goes below zero however many calls and replicas spend at once,
  * and balance = grants + refunds - usage for every account.
  */
-export function createLedger(database: GatewayDatabase, clocks: Clocks = systemClocks) {
+export function createLedger(
+  database: GatewayDatabase,
+  clocks: Clocks = systemClocks,
+  metrics: LedgerMetrics = createLedgerMetrics(createMetrics()),
+) {
   const { pool } = database
   const replicaId = randomUUID()
   const lease = createLease(clocks)
-  const charges = createCallCharges(database, replicaId)
-  const endings = createCallEndings(database)
+  const charges = createCallCharges(database, replicaId, metrics)
+  const endings = createCallEndings(database, metrics)
   const { activeCalls, finish, finishUnwritten, confirm } = endings
 
   async function submit(charge: Charge): Promise<SpendRow> {
@@ -92,7 +98,12 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
      */
     async grant(paymentId: string): Promise<boolean> {
       try {
-        const { rows } = await pool.query({ name: 'grant', text: GRANT, values: [paymentId] })
+        const { rows } = await pool.query<{ credits: bigint }>({
+          name: 'grant',
+          text: GRANT,
+          values: [paymentId],
+        })
+        for (const { credits } of rows) metrics.sold.inc(Number(credits))
         return rows.length === 1
       } catch (error) {
         throw isLockTimeout(error) ? creditsPending(error) : error

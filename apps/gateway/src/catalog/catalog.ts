@@ -1,5 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { Ecosystem, TransferMethod } from '@tollgate/protocol'
+import { caip2, Ecosystem, TransferMethod } from '@tollgate/protocol'
 import { z } from 'zod'
 import { chainsOf } from './chains'
 
@@ -41,11 +41,17 @@ export type Provider = {
   notServed: string[]
 }
 
-/** `provider`: the key of a provider in the configuration. */
-export type Endpoint = { provider: string; baseUrl: string }
+/** `provider`: the key of a provider in the configuration. `chain`: its CAIP-2 id. */
+export type Endpoint = { provider: string; chain: string; baseUrl: string }
 
-/** The upstreams of a chain, in order. The first provider's weights are charged. */
-export type Route = { provider: Provider; endpoints: readonly Endpoint[] }
+/** The upstreams of a chain, in order. The first provider's weights are charged. `chain`: its CAIP-2 id. */
+export type Route = { provider: Provider; chain: string; endpoints: readonly Endpoint[] }
+
+export function endpointsOf(provider: Provider, transport: 'rpc' | 'rest'): Endpoint[] {
+  const { key, category: ecosystem, chainId } = provider
+  const chain = caip2({ ecosystem, chainId })
+  return provider[transport].map((baseUrl) => ({ provider: key, chain, baseUrl }))
+}
 
 /** A retired plan is sold for this long at most. */
 const MAX_AGE_MS = 1_000
@@ -115,12 +121,14 @@ function routesOf(providers: readonly Provider[]) {
   const routes = new Map<string, Route>()
   for (const transport of ['rpc', 'rest'] as const)
     for (const provider of providers) {
-      const endpoints = provider[transport].map((baseUrl) => ({ provider: provider.key, baseUrl }))
-      if (endpoints.length === 0) continue
+      const endpoints = endpointsOf(provider, transport)
+      const [first] = endpoints
+      if (!first) continue
       const key = routeKey(provider.category, provider.chainId, transport)
       const route = routes.get(key)
       routes.set(key, {
         provider: route?.provider ?? provider,
+        chain: first.chain,
         endpoints: [...(route?.endpoints ?? []), ...endpoints],
       })
     }

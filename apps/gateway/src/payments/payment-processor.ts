@@ -5,6 +5,7 @@ import { type Ledger } from '../accounts/ledger'
 import { randomUUID } from 'node:crypto'
 import { startStopwatch, type Clocks } from '../clocks'
 import { type Admission } from './admission'
+import { type PaymentMetrics } from './payment-metrics'
 import { type PaymentRecord } from './payment-record'
 import { detailOf, errorCodeOf } from './receipt'
 import { type LeasedPayment, type SettlementStore } from './settlement-store'
@@ -33,10 +34,11 @@ export function createPaymentProcessor(dependencies: {
   takeRequest: Admission['takeRequest']
   ledger: Ledger
   clocks: Clocks
+  metrics: PaymentMetrics
   tracing: Tracing
   logger: Logger
 }) {
-  const { payments, settlements, facilitator, takeRequest, ledger, clocks, tracing, logger } = dependencies
+  const { payments, settlements, facilitator, takeRequest, ledger, clocks, metrics, tracing, logger } = dependencies
   const inFlight = new Map<string, Promise<PaymentRecord>>()
 
   const advanceOnce = async (id: string, { requestId, span }: Requester): Promise<PaymentRecord> => {
@@ -47,8 +49,10 @@ export function createPaymentProcessor(dependencies: {
       logger.warn('payment lease expired before the settle request', logFields({ ...leased, requestId }))
     const payment = await get(id)
     if (payment.status !== 'settled') return payment
-    if (await grant(payment))
+    if (await grant(payment)) {
+      metrics.completed(payment, 'credited')
       logger.info('credits granted', { ...logFields({ ...payment, requestId }), credits: payment.credits })
+    }
     return get(id)
   }
 
@@ -122,6 +126,7 @@ export function createPaymentProcessor(dependencies: {
   ) => {
     const detail = detailOf(errorMessage)
     const isFailed = await settlements.markRefused(payment, { reason, detail })
+    if (isFailed) metrics.completed(payment, 'refused', reason)
     logger.info(isFailed ? 'payment refused' : 'payment refused, retrying: another settle request is open', {
       ...logFields(payment),
       reason,
@@ -142,7 +147,8 @@ export function createPaymentProcessor(dependencies: {
       await scheduleRetry(payment, 'settlement_pending', transaction)
       logger.info('payment pending', { ...logFields(payment), transaction })
     } else if (result.errorReason === 'transfer_event_mismatch') {
-      await settlements.markDisputed(payment.id, result.errorReason, result.transaction)
+      if (await settlements.markDisputed(payment.id, result.errorReason, result.transaction))
+        metrics.completed(payment, 'disputed', result.errorReason)
       logger.error('payment disputed', { ...logFields(payment), transaction: result.transaction })
     } else {
       await recordRefusal(payment, result.errorReason, result)

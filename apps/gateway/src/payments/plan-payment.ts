@@ -3,6 +3,7 @@ import { type Session } from '../auth/sessions'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
 import { disputedPayment, facilitatorBusy, type Purchase } from './buy-credits'
+import { type PaymentMetrics } from './payment-metrics'
 import { type PaymentResponse } from './payment-response'
 import { assertPlanActive, paymentRequired, paymentRequiredV2, type Shortfall } from './requirements'
 
@@ -18,7 +19,7 @@ export type RequirePlanPayment = ReturnType<typeof createPlanPayment>
  *   settled just now, and may be sent again
  */
 export const createPlanPayment =
-  (findFeePayer: Supported['findFeePayer']) =>
+  (findFeePayer: Supported['findFeePayer'], metrics: PaymentMetrics) =>
   async (response: PaymentResponse, { plan, resource, purchase, call }: Due): Promise<undefined> => {
     if (purchase?.outcome === 'disputed') throw disputedPayment(purchase.id)
     assertPlanActive(plan)
@@ -27,6 +28,7 @@ export const createPlanPayment =
     if (refusal === 'fee_allowance_exceeded') throw facilitatorBusy()
     const offer = paymentRequiredV2({ plan, feePayer: await findFeePayer(plan) }, resource, refusal)
     const body = paymentRequired(plan, resource, { call, refusal, detail: refused?.detail })
+    metrics.required(refusal, call ? 'no_credits' : 'no_payment')
     response.requirePayment(body, offer)
   }
 

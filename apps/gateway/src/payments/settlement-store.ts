@@ -149,14 +149,15 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return refused?.status === 'failed'
     },
 
-    /** Only an operator resolves a dispute. */
-    async markDisputed(id: string, reason: string, transaction: string): Promise<void> {
-      await query(
+    /** Only an operator resolves a dispute. Returns false if the payment had ended before. */
+    async markDisputed(id: string, reason: string, transaction: string): Promise<boolean> {
+      const disputed = await query(
         'mark-disputed',
         `UPDATE payments SET status = 'disputed', error_reason = $2, transaction = $3, updated_at = now()
          WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${COLUMNS}`,
         [id, reason, transaction],
       )
+      return disputed.length === 1
     },
   }
 }

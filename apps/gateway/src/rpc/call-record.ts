@@ -1,10 +1,11 @@
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Ending } from '../accounts/call-endings'
 import { type Ledger } from '../accounts/ledger'
+import { type CountCall } from './call-metrics'
 import { type Answer } from './upstream/upstream-exchange'
 
 /** As stored with the call. `defect`: an error of ours. */
-type CallOutcome =
+type StoredOutcome =
   | 'answered'
   | 'method_not_found'
   | 'upstream_failed'
@@ -14,14 +15,15 @@ type CallOutcome =
 
 type Dependencies = { ledger: Ledger; logger: Logger }
 
-export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigint) {
+export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigint, count: CountCall) {
   const startedAt = performance.now()
   const usage = usageId.toString()
   const latencyMs = () => Math.round(performance.now() - startedAt)
 
   return {
     /** Never rejects: the ledger retries a failed write. */
-    async end(state: Ending['state'], statusCode: number | null, outcome: CallOutcome): Promise<void> {
+    async end(state: Ending['state'], statusCode: number | null, outcome: StoredOutcome): Promise<void> {
+      count(outcome)
       try {
         if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs: latencyMs() })))
           logger.error('call already refunded: another replica considered this one dead', {
@@ -38,6 +40,7 @@ export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigi
     async confirm({ status: statusCode, rest }: Answer): Promise<void> {
       const ending = { usageId, state: 'done', statusCode, outcome: 'answered' } as const
       if (await ledger.confirm({ ...ending, latencyMs: latencyMs() })) return
+      count('withheld')
       rest?.destroy()
       logger.warn('answer withheld: charge not confirmed or already refunded', { usage })
       throw new ApiError(
@@ -47,8 +50,10 @@ export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigi
       )
     },
 
-    /** The call stays charged: the caller received part of the upstream's answer. */
-    async markCutOff(): Promise<void> {
+    /** Of a confirmed call, which stays charged if the caller received only part of the upstream's answer. */
+    async completeConfirmed(sent: 'sent' | 'cut_off'): Promise<void> {
+      count(sent === 'sent' ? 'answered' : 'cut_off')
+      if (sent === 'sent') return
       logger.warn('upstream answer cut off', { usage })
       await ledger.markCutOff(usageId).catch((cause: unknown) => {
         logger.error('cut-off write failed', { usage, cause })

@@ -1,9 +1,11 @@
 import { ApiError } from '@tollgate/service'
-import { type Catalog } from '../catalog/catalog'
+import { type Catalog, type Route } from '../catalog/catalog'
 import { costOf } from './bill'
 import { type Call, type CallRequest, type CallResponse, type PaidFor } from './call'
 import { type CallsInFlight } from './calls-in-flight'
+import { type createCallMetrics, type CountCall } from './call-metrics'
 import { type Price } from './charge'
+import { methodClassOf } from './method-class'
 import { assertServed } from './not-served'
 import { type PayByKey } from './pay-by-key'
 import { type PayByPayment } from './pay-by-payment'
@@ -16,12 +18,13 @@ export function createPaidCall(
   dependencies: ServeDependencies & {
     catalog: Catalog
     inFlight: CallsInFlight
+    countCalls: ReturnType<typeof createCallMetrics>
     payInSession: PayInSession
     payByKey: PayByKey
     payByPayment: PayByPayment
   },
 ) {
-  const { catalog, inFlight, payInSession, payByKey, payByPayment } = dependencies
+  const { catalog, inFlight, countCalls, payInSession, payByKey, payByPayment } = dependencies
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
     const holder = holderOf(request)
@@ -34,21 +37,41 @@ export function createPaidCall(
   }
 
   async function payAndServe(request: CallRequest, response: CallResponse): Promise<void> {
-    const { call, bill } = request
+    const { call, outgoing } = request
     const route = (await catalog.readProviders()).findRoute(call.ecosystem, call.chainId, call.transport)
     if (!route) throw noRoute(call)
-    assertServed(bill, call.transport, route.provider)
-    const cost = costOf(bill, route.provider.methods)
-    const paidFor = await pay(request, response, { route, cost })
-    if (paidFor) await serveCall(dependencies, request, response, { route, paidFor })
+    const count = countCalls(route.chain, methodClassOf(call, outgoing.kind))
+    const paidFor = await priceAndPay(request, response, route, count)
+    if (typeof paidFor === 'object')
+      await serveCall(dependencies, request, response, { route, paidFor, count })
   }
 
-  /** Undefined if the call is not paid for; it is answered with 402 then. */
+  async function priceAndPay(
+    request: CallRequest,
+    response: CallResponse,
+    route: Route,
+    count: CountCall,
+  ): Promise<PaidFor | 'answered' | undefined> {
+    const { call, bill } = request
+    try {
+      assertServed(bill, call.transport, route.provider)
+      const cost = costOf(bill, route.provider.methods)
+      const paidFor = await pay(request, response, { route, cost })
+      if (paidFor === undefined) count('payment_required')
+      if (paidFor === 'answered') count('repeated')
+      return paidFor
+    } catch (error) {
+      count('refused')
+      throw error
+    }
+  }
+
+  /** Undefined if the call is not paid for; it is answered with 402 then. `answered`: it was served before. */
   async function pay(
     request: CallRequest,
     response: CallResponse,
     price: Price,
-  ): Promise<PaidFor | undefined> {
+  ): Promise<PaidFor | 'answered' | undefined> {
     const { credentials } = request
     const payment = request.parsePayment()
     if (credentials.kind === 'session') {

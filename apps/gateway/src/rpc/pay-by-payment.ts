@@ -47,7 +47,7 @@ export type PayByPayment = ReturnType<typeof createPayByPayment>
 /**
  * Has the payment settled and credited to its payer, and spends it on this call. A payment serves one call: presented again by
  * the same client it serves the call that failed or whose answer was lost, and is refused once it has served one; with a payment
- * identifier it gets the answer of that call again.
+ * identifier it gets the answer of that call again (`answered`).
  *
  * @throws ApiError PAYMENT_PENDING while the payment, or the call that it serves, has no outcome yet; CONFLICT for a payment
  *   identifier that was used for another request or payment
@@ -60,7 +60,7 @@ export function createPayByPayment(dependencies: Dependencies) {
     request: CallRequest,
     response: CallResponse,
     { route, cost, payment }: Ways,
-  ): Promise<PaidFor | undefined> => {
+  ): Promise<PaidFor | 'answered' | undefined> => {
     const chosen = await choosePlan(payment)
     if (!chosen) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
     const { plan, credits } = chosen
@@ -94,7 +94,7 @@ export function createPayByPayment(dependencies: Dependencies) {
     if (again) {
       response.setHeaders(purchase.receipt)
       await response.send(again)
-      return undefined
+      return 'answered'
     }
     response.setHeaders(refusalReceipt(plan, purchase.payment))
     return requirePaymentChoice(request, response, problem)

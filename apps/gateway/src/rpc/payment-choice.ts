@@ -9,12 +9,14 @@ import { declareGasSponsoring } from '../extensions/gas-sponsoring'
 import { type OfferSigner } from '../extensions/offer-receipt'
 import { paymentIdentifier } from '../extensions/payment-identifier'
 import { type SignInWithX } from '../extensions/sign-in-with-x'
+import { type PaymentMetrics } from '../payments/payment-metrics'
 import { paymentChoice, paymentChoiceV2, type Problem } from '../payments/requirements'
-import { type Call, type CallResponse } from './call'
+import { type Call, type CallResponse, type Credentials } from './call'
 
 /** `resource`: the URL of the call. */
 export type PricedCall = {
   resource: string
+  credentials: Pick<Credentials, 'kind'>
   call: Pick<Call, 'ecosystem' | 'chainId' | 'transport' | 'resource' | 'method'>
 }
 
@@ -27,9 +29,10 @@ export function createPaymentChoice(parts: {
   signInWithX: Pick<SignInWithX, 'declare'>
   offerSigner: OfferSigner | undefined
   publicUrl: string
+  metrics: PaymentMetrics
   logger: Logger
 }) {
-  const { catalog, findFeePayer, signInWithX, offerSigner, publicUrl, logger } = parts
+  const { catalog, findFeePayer, signInWithX, offerSigner, publicUrl, metrics, logger } = parts
   const offerOf = async (plan: Plan) => ({ plan, feePayer: await findFeePayer(plan) })
 
   /** Calls go on without a sign-in while nonces cannot be stored. */
@@ -57,10 +60,11 @@ export function createPaymentChoice(parts: {
     response: Pick<CallResponse, 'requirePayment'>,
     problem?: Problem,
   ): Promise<undefined> => {
-    const { resource } = priced
+    const { resource, credentials } = priced
     const plans = (await catalog.getActivePlans()).toSorted(evmFirst)
     if (plans.length === 0) throw nothingOnSale()
     const required = paymentChoiceV2(await Promise.all(plans.map(offerOf)), resource, problem)
+    metrics.required(problem?.reason, credentials.kind === 'none' ? 'no_payment' : 'no_credits')
     response.requirePayment(
       paymentChoice(plans, resource, problem),
       fitExtensions(required, await extensionsOf(priced, plans, required)),

@@ -127,7 +127,8 @@ export function createPlainHandlers(dependencies: Dependencies) {
       const method = url.transport === 'rpc' && pathOf(url) === '' ? 'POST' : 'GET'
       const { transport, resource } = url
       const call = { ...chain, transport, resource, method } as const
-      await requirePaymentChoice({ resource: resourceOf(chain, url), call }, responseOf(req, res))
+      const priced = { resource: resourceOf(chain, url), call, credentials: { kind: 'none' } } as const
+      await requirePaymentChoice(priced, responseOf(req, res))
     }
 
     /** `req.body` is undefined if the request has none. */

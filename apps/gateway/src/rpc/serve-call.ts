@@ -2,6 +2,7 @@ import { ApiError, endOfTurn, traced, type Budget, type Logger } from '@tollgate
 import { type Ledger } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
 import { createCallRecord } from './call-record'
+import { type CountCall } from './call-metrics'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { countUnknownMethods } from './unknown-methods'
 import { type Forward, type Forwarded } from './upstream/forward'
@@ -22,10 +23,10 @@ export async function serveCall(
   dependencies: ServeDependencies,
   { outgoing }: CallRequest,
   response: CallResponse,
-  { route, paidFor }: { route: Route; paidFor: PaidFor },
+  { route, paidFor, count }: { route: Route; paidFor: PaidFor; count: CountCall },
 ): Promise<void> {
   const { wallet, cost, spent, span } = paidFor
-  const record = createCallRecord(dependencies, spent.usageId)
+  const record = createCallRecord(dependencies, spent.usageId, count)
   const forwarded = await traced(span, 'forward call', {}, (step) =>
     dependencies.forward(outgoing, route.endpoints, { caller: response, wallet, span: step }),
   ).catch(async (error: unknown) => {
@@ -68,7 +69,8 @@ async function sendAnswer(
   if (mayConfirmLater) void record.end('done', answer.status, 'answered')
   else await record.confirm(answer)
   response.setHeaders(headers)
-  if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
+  const sent = await response.send(answer)
+  if (!mayConfirmLater) await record.completeConfirmed(sent)
 }
 
 /** Refunds before it answers, so that the credits of the answer's headers can be spent. */

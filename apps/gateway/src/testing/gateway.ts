@@ -1,6 +1,13 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
-import { closeServer, createMetrics, createServer, listen, openTracing } from '@tollgate/service'
+import {
+  closeServer,
+  createMetrics,
+  createServer,
+  listen,
+  openTracing,
+  type Metrics,
+} from '@tollgate/service'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
@@ -29,6 +36,7 @@ type Options = {
   inProcess?: boolean
   redisUrl?: string
   settleTimeoutMs?: number
+  metrics?: Metrics
 }
 
 /**
@@ -82,7 +90,7 @@ export async function testGateway(options: Options = {}) {
     store,
     facilitator: client,
     logger,
-    metrics: createMetrics(),
+    metrics: options.metrics ?? createMetrics(),
     tracing,
     now: clock.now,
   })

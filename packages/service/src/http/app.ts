@@ -23,6 +23,8 @@ export type AppOptions = {
   trustProxy?: boolean | number | string[]
   /** Recognizes the errors of an unavailable dependency: the response is 503 instead of 500. */
   unavailableReason?: UnavailableReason
+  /** Each request that starts also completes. */
+  onStarted?: () => void
   onCompleted?: (request: CompletedRequest) => void
   /** Takes secrets out of the path of a request before it is logged. */
   redactPath?: (path: string) => string

@@ -48,12 +48,14 @@ export function arrivalOf(req: Request): Arrival {
 export function trackRequest(options: {
   logger: Logger
   now: () => Date
+  onStarted?: () => void
   onCompleted?: (request: CompletedRequest) => void
   redactPath?: (path: string) => string
   tracing?: Tracing
 }) {
-  const { logger, now, onCompleted, redactPath = (path) => path, tracing } = options
+  const { logger, now, onStarted, onCompleted, redactPath = (path) => path, tracing } = options
   return (req: Request, res: Response) => {
+    onStarted?.()
     const startedAt = now().getTime()
     const id = idFor(req)
     const arrival = { at: new Date(startedAt), monotonicMs: performance.now(), order: ++latest }

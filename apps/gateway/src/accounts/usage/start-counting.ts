@@ -18,7 +18,7 @@ export function startCounting(parts: {
   const stopping = new AbortController()
   const runs = startInterval({
     everyMs: INTERVAL_MS,
-    work: async () => counted.inc(await countCalls(database, stopping.signal)),
+    work: async () => counted.inc({}, await countCalls(database, stopping.signal)),
     onError: (error) => logger.warn('usage counting failed', { error }),
   })
   return {

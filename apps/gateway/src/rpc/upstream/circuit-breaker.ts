@@ -3,6 +3,8 @@ const OPEN_MS = 5_000
 /** Caps the Retry-After of an upstream. */
 const MAX_RETRY_AFTER_MS = 30_000
 
+export type CircuitState = 'closed' | 'half_open' | 'open'
+
 type Circuit = { failures: number; openUntil: number; isProbing: boolean }
 
 /**
@@ -31,6 +33,13 @@ export function createCircuitBreaker(now: () => Date) {
         }
       }
       yield* open
+    },
+
+    /** `half_open`: the next call probes the upstream. */
+    circuitState(baseUrl: string): CircuitState {
+      const circuit = circuits.get(baseUrl)
+      if (!circuit || circuit.openUntil === 0) return 'closed'
+      return circuit.openUntil > now().getTime() ? 'open' : 'half_open'
     },
 
     recordSuccess(baseUrl: string) {

@@ -1,4 +1,4 @@
-import { type Span } from '@tollgate/service'
+import { withActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
@@ -53,9 +53,10 @@ export function createForward(upstreams: Upstreams, timeoutMs: number, { isTrace
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
       const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs }
+      const endpoint = attempts.endpointOf(baseUrl)
       const attempt = span
-        ? await attemptTraced(span, attempts.providerOf(baseUrl), baseUrl, { ...options, isTraced })
-        : await attemptAt(baseUrl, options)
+        ? await attemptTraced(span, endpoint, { ...options, isTraced })
+        : await attemptAt(endpoint, options)
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
@@ -87,28 +88,29 @@ type AttemptOptions = Client & {
 }
 
 /** Sends the call to one upstream, and records for its circuit whether it served it. */
-function attemptAt(baseUrl: string, options: AttemptOptions, traceparent?: string): Promise<Attempt> {
+function attemptAt(endpoint: Endpoint, options: AttemptOptions, traceparent?: string): Promise<Attempt> {
   const { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs } = options
-  const request = buildRequest(baseUrl, outgoing, traceparent)
+  const request = buildRequest(endpoint.baseUrl, outgoing, traceparent)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
   return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
-    (exchanged) => judge(baseUrl, exchanged, options, startedAt),
+    (exchanged) => judge(endpoint, exchanged, options, startedAt),
   )
 }
 
 /** The span names the provider only: a base URL can hold a key. */
 async function attemptTraced(
   parent: Span,
-  provider: string | undefined,
-  baseUrl: string,
+  endpoint: Endpoint,
   { isTraced, ...options }: AttemptOptions & { isTraced: boolean },
 ): Promise<Attempt> {
+  const { provider } = endpoint
   const span = parent.child(`upstream ${provider}`, {
     kind: 'client',
     attributes: { 'tollgate.provider': provider },
   })
-  const attempt = await attemptAt(baseUrl, options, isTraced ? span.traceparent : undefined)
+  const traceparent = isTraced ? span.traceparent : undefined
+  const attempt = await withActiveSpan(span, () => attemptAt(endpoint, options, traceparent))
   span.set({
     'tollgate.outcome': attempt.outcome,
     ...('answer' in attempt ? { 'http.response.status_code': attempt.answer.status } : {}),
@@ -119,26 +121,30 @@ async function attemptTraced(
 }
 
 function judge(
-  baseUrl: string,
+  endpoint: Endpoint,
   exchanged: UpstreamExchange,
   { upstreams, outgoing, timeoutMs }: AttemptOptions,
   startedAt: number,
 ): Attempt | Promise<Attempt> {
+  const { baseUrl } = endpoint
   if (exchanged.outcome === 'abandoned') return exchanged
   if (exchanged.outcome !== 'answered') {
     upstreams.recordFailure(baseUrl)
+    upstreams.metrics.failed(endpoint, exchanged.outcome)
     if (exchanged.outcome === 'unsent') return { outcome: 'unsent' }
     const isTimeout = exchanged.outcome === 'timeout'
     return { outcome: exchanged.outcome, upstreamTimedOut: isTimeout, isTimeout }
   }
 
   const { answer } = exchanged
+  upstreams.metrics.answered(endpoint, (performance.now() - startedAt) / 1000)
   if (isServed(answer.status)) {
     upstreams.recordSuccess(baseUrl)
     return { outcome: 'served', answer }
   }
   return classifyFailure(answer, outgoing.transport).then((failure) => {
     upstreams.recordFailure(baseUrl, retryAfterOf(answer))
+    upstreams.metrics.failed(endpoint, failure.outcome === 'error' ? 'node_error' : failure.outcome)
     if (failure.outcome !== 'error') answer.rest?.destroy()
     const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
     return {
@@ -153,12 +159,17 @@ function judge(
 
 /** Allows at most MAX_ATTEMPTS; after a timeout one more, at another provider if there is one. */
 function createAttempts(endpoints: readonly Endpoint[]) {
-  const providerOf = (url: string) => endpoints.find(({ baseUrl }) => baseUrl === url)?.provider
+  const endpointOf = (url: string) => {
+    const endpoint = endpoints.find(({ baseUrl }) => baseUrl === url)
+    if (!endpoint) throw new Error('The upstream is not of the route')
+    return endpoint
+  }
+  const providerOf = (url: string) => endpointOf(url).provider
   const hasOthers = endpoints.some(({ provider }) => provider !== endpoints[0]?.provider)
   let timedOut: string | undefined
   let remaining = MAX_ATTEMPTS
   return {
-    providerOf,
+    endpointOf,
     baseUrls: [...new Set(endpoints.map(({ baseUrl }) => baseUrl))],
     canTry: (baseUrl: string) =>
       remaining > 0 && !(hasOthers && timedOut !== undefined && timedOut === providerOf(baseUrl)),

@@ -1,6 +1,8 @@
+import { type Metrics } from '@tollgate/service'
 import { Agent } from 'undici'
 import { createCircuitBreaker } from './circuit-breaker'
 import { createConnectionLimiter } from './connection-limiter'
+import { createUpstreamMetrics } from './upstream-metrics'
 
 /** Per origin. A wallet may use half of them, so that it cannot block an upstream for others. */
 const CONNECTIONS = 128
@@ -14,7 +16,8 @@ const MAX_IDLE_CONNECTION_MS = 30_000
 
 export type Upstreams = ReturnType<typeof createUpstreams>
 
-export function createUpstreams({ timeoutMs, now }: { timeoutMs: number; now: () => Date }) {
+export function createUpstreams(parts: { timeoutMs: number; now: () => Date; metrics: Metrics }) {
+  const { timeoutMs, now, metrics } = parts
   const dispatcher = new Agent({
     connections: CONNECTIONS,
     pipelining: 1,
@@ -28,5 +31,11 @@ export function createUpstreams({ timeoutMs, now }: { timeoutMs: number; now: ()
     keepAliveMaxTimeout: MAX_IDLE_CONNECTION_MS,
   })
   const slotAt = createConnectionLimiter({ max: CONNECTIONS, maxPerHolder: CONNECTIONS_PER_WALLET })
-  return { dispatcher, slotAt, ...createCircuitBreaker(now), close: () => dispatcher.destroy() }
+  return {
+    dispatcher,
+    slotAt,
+    ...createCircuitBreaker(now),
+    metrics: createUpstreamMetrics(metrics),
+    close: () => dispatcher.destroy(),
+  }
 }

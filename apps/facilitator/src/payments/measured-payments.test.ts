@@ -1,0 +1,41 @@
+import { closeAll } from '@tollgate/testing'
+import { newPayer, sharedChain } from '../testing/chain'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
+import { paymentRequest } from '../testing/payment'
+import { figuresOf } from '../testing/scrape-metrics'
+
+afterAll(closeAll)
+
+test('requests to verify and settle are counted and timed by outcome and reason', async () => {
+  const { facilitator, verify, settle, settleAtLast } = await facilitatorWithClient()
+  const counts = () => figuresOf(facilitator.scrape, 'tollgate_payment_requests_total')
+  expect(await counts()).toEqual({
+    'operation="verify",outcome="valid",reason=""': 0,
+    'operation="verify",outcome="error",reason=""': 0,
+    'operation="settle",outcome="settled",reason=""': 0,
+    'operation="settle",outcome="pending",reason=""': 0,
+    'operation="settle",outcome="error",reason=""': 0,
+  })
+  const payer = await newPayer(sharedChain())
+  const body = await paymentRequest(payer)
+  expect(await verify(body)).toMatchObject({ isValid: true })
+  expect(await settleAtLast(body)).toMatchObject({ success: true })
+  expect(
+    await settle({ ...body, paymentRequirements: { ...body.paymentRequirements, scheme: 'upto' } }),
+  ).toMatchObject({
+    success: false,
+    errorReason: 'unsupported_scheme',
+  })
+  expect(await counts()).toMatchObject({
+    'operation="verify",outcome="valid",reason=""': 1,
+    'operation="settle",outcome="settled",reason=""': 1,
+    'operation="settle",outcome="refused",reason="unsupported_scheme"': 1,
+  })
+  expect(
+    await figuresOf(facilitator.scrape, 'tollgate_payment_request_duration_seconds_count'),
+  ).toMatchObject({
+    'operation="verify",outcome="valid"': 1,
+    'operation="settle",outcome="settled"': 1,
+    'operation="settle",outcome="refused"': 1,
+  })
+})

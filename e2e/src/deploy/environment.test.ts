@@ -5,15 +5,8 @@ import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
 import { imageOf } from './image'
 import { base, hasKubectl, type Manifest, render, renderByKubectl, root } from './kustomize'
-import {
-  type ServiceInput,
-  unusedVariables,
-  plausible,
-  type Service,
-  services,
-  startWith,
-  withRecipients,
-} from './settings'
+import { withRecipients } from './recipients'
+import { type ServiceInput, unusedVariables, plausible, type Service, services, startWith } from './settings'
 
 const manifests = render(base)
 

@@ -48,7 +48,7 @@ const models = {
   ServiceAccount,
 }
 const overlays = ['example', 'production'].map((name) => join(root, 'k8s/overlays', name))
-/** Of controllers: scripts/check-kubernetes.mjs validates them with their own schemas. */
+/** Of controllers: e2e/src/kubernetes validates them with their own schemas. */
 const custom = ['ExternalSecret', 'PodMonitor']
 /** The longest drain of a service after SIGTERM. */
 const SERVICE_GRACE_SECONDS = 25

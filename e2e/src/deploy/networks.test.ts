@@ -6,7 +6,8 @@ import { getAddress, TypedDataEncoder } from 'ethers'
 import { parse } from 'yaml'
 import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
 import { root } from './kustomize'
-import { plausible, startWith, withRecipients } from './settings'
+import { withRecipients } from './recipients'
+import { plausible, startWith } from './settings'
 
 const textOf = (file: string) => readFileSync(join(root, 'k8s', file), 'utf8')
 

@@ -94,6 +94,8 @@ function conditionOf(manifest: Manifest, isInBase: boolean): string | undefined 
   return conditions[manifest.kind] ?? conditions[nameOf(manifest)]
 }
 
+/** YAML 1.1, as Kubernetes and Helm read it: there `off` is a boolean. */
+const YAML = { lineWidth: 0, version: '1.1' } as const
 const HEADER = '# Generated from k8s/base by "node e2e/dist/deploy/write-chart.js"; a test compares them.\n'
 
 function templateOf(original: Manifest, condition: string): string {
@@ -110,7 +112,7 @@ function templateOf(original: Manifest, condition: string): string {
       'helm.sh/hook-weight': hook,
       'helm.sh/hook-delete-policy': 'before-hook-creation',
     }
-  const yaml = templates.fill(stringify(manifest, { lineWidth: 0 }))
+  const yaml = templates.fill(stringify(manifest, YAML))
   return HEADER + (condition === '' ? yaml : `{{- if ${condition} }}\n${yaml}{{- end }}\n`)
 }
 
@@ -262,8 +264,5 @@ function values(manifests: readonly Manifest[]): string {
       },
     ],
   ]
-  return (
-    HEADER +
-    sections.map(([comment, section]) => `\n# ${comment}\n${stringify(section, { lineWidth: 0 })}`).join('')
-  )
+  return HEADER + sections.map(([comment, section]) => `\n# ${comment}\n${stringify(section, YAML)}`).join('')
 }

@@ -95,7 +95,7 @@ export async function applied(
       `a pod of ${pod.metadata.name}`,
     )
   const removed = manifests.filter((manifest) => manifest.kind !== 'Namespace' && !keep(manifest))
-  check(await kubectl.apply(documents(removed), 'delete', '--cascade=orphan', '--wait=false'), 'delete')
+  check(await kubectl.apply(documents(removed), 'delete', '--cascade=background', '--wait=false'), 'delete')
   return problems
 }
 
@@ -111,7 +111,7 @@ function podOf(workload: Workload): Manifest {
 }
 
 const documents = (manifests: readonly object[]) =>
-  manifests.map((manifest) => stringify(manifest)).join('---\n')
+  manifests.map((manifest) => stringify(manifest, { version: '1.1' })).join('---\n')
 
 /** That the API server checks at all: each of these must be refused. */
 export async function controls({ kubectl }: Cluster): Promise<string[]> {

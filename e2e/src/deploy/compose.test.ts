@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
+import { ID_VARIABLE, TOKEN_VARIABLE } from '../../../apps/facilitator/src/operations/client-keys/key-place'
 import { imageOf } from './image'
 import { root } from './kustomize'
 import { type ServiceInput, unusedVariables, plausible, services, startWith } from './settings'
@@ -12,6 +13,7 @@ type ComposeService = {
   command?: string[]
   environment?: Record<string, string>
   configs?: { source: string; target: string }[]
+  profiles?: string[]
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test?: string[]; disable?: boolean }
   restart: string
@@ -96,11 +98,23 @@ describe('docker/compose.yaml', () => {
     })
   })
 
+  test('makes the client key from the catalog, for the variables that the gateway reads', () => {
+    const { command = [], environment, profiles } = compose.services['client-key'] ?? {}
+    expect(profiles).toEqual(['setup'])
+    expect(environment).toEqual(compose.services['facilitator-migrate']?.environment)
+    expect(command.join(' ')).toContain('clients create --env-file /docker/.env')
+    for (const name of [ID_VARIABLE, TOKEN_VARIABLE]) {
+      expect(example).toContain(`\n${name}=\n`)
+      expect(text).toContain(`${name}: \${${name}:-}`)
+    }
+  })
+
   test('starts each service after its dependencies, and waits for their health checks', () => {
     for (const [name, { depends_on = {} }] of started)
       for (const [other, { condition }] of Object.entries(depends_on)) {
         const part = compose.services[other]
         const isOnce = part?.restart === 'no'
+        expect(part).not.toHaveProperty('profiles')
         expect([name, other, condition]).toEqual([
           name,
           other,

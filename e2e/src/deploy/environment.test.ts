@@ -5,6 +5,7 @@ import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
 import { imageOf } from './image'
 import { base, hasKubectl, type Manifest, render, renderByKubectl, root } from './kustomize'
+import { withRecipients } from './recipients'
 import { type ServiceInput, unusedVariables, plausible, type Service, services, startWith } from './settings'
 
 const manifests = render(base)
@@ -21,10 +22,14 @@ function inputOf(service: Service, from: readonly Manifest[]): ServiceInput {
     const files = Object.entries(dataOf(volume?.configMap?.name))
     return files.map(([file, text]) => [join(mountPath, file), text] as const)
   })
+  const inNetworks = mounted.flatMap(([, text]) => [...text.matchAll(/: env:(\w+)/g)])
+  const ofSecret = Object.fromEntries(inNetworks.map(([, name = '']) => [name, plausible(name)]))
   return {
     variables: Object.assign(
       {},
-      ...(container?.envFrom ?? []).map(({ configMapRef }) => dataOf(configMapRef?.name)),
+      ...(container?.envFrom ?? []).map(({ configMapRef }) =>
+        configMapRef ? dataOf(configMapRef.name) : ofSecret,
+      ),
       Object.fromEntries(secrets),
     ) as Record<string, string>,
     files: Object.fromEntries(mounted),
@@ -44,7 +49,8 @@ const withImage = (service: Service, { variables, files }: ServiceInput): Servic
 
 const renderings: [string, () => Manifest[]][] = [['k8s/base', () => manifests]]
 if (hasKubectl)
-  renderings.push(['k8s/overlays/example', () => renderByKubectl(join(root, 'k8s/overlays/example'))])
+  for (const overlay of ['k8s/overlays/example', 'k8s/overlays/production'])
+    renderings.push([overlay, () => renderByKubectl(join(root, overlay))])
 
 describe.each(renderings)('%s', (_, read) => {
   test.each(services)('sets what the %s needs, and its values are taken', (service) => {
@@ -79,12 +85,12 @@ test('a missing setting is detected', () => {
   expect(() => startWith('gateway', { variables: others, files })).toThrow(/PUBLIC_URL: not set/)
 })
 
-test.each(['k8s/base/migrations', 'k8s/overlays/example'])(
+test.each(['k8s/base/migrations', 'k8s/overlays/example', 'k8s/overlays/production', 'k8s/networks'])(
   'the catalog of %s lacks only the payment recipient, and sells nothing until it is set',
   (folder) => {
     const text = readFileSync(join(root, folder, 'catalog.yaml'), 'utf8')
-    expect(() => parseCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address$/)
-    const catalog = text.replace('REPLACE_WITH_YOUR_ADDRESS', `'${plausible('PAY_TO')}'`)
-    expect(parseCatalog(catalog)).toMatchObject({ plans: [{ id: 1 }], providers: [{ category: 'evm' }] })
+    expect(() => parseCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address/)
+    const { plans, providers } = parseCatalog(withRecipients(text))
+    expect([plans[0], providers[0]]).toMatchObject([{ id: 1 }, { category: 'evm' }])
   },
 )

@@ -13,7 +13,12 @@ export const base = join(root, 'k8s/base')
 export type Manifest = {
   apiVersion: string
   kind: string
-  metadata: { name: string; namespace?: string; labels?: Record<string, string> }
+  metadata: {
+    name: string
+    namespace?: string
+    labels?: Record<string, string>
+    annotations?: Record<string, string>
+  }
 }
 
 type Kustomization = {

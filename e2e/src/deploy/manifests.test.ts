@@ -5,11 +5,14 @@ import { HorizontalPodAutoscaler, type IHorizontalPodAutoscaler } from 'kubernet
 import { Job } from 'kubernetes-models/batch/v1'
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget, type IPodDisruptionBudget } from 'kubernetes-models/policy/v1'
+import { Role, RoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1'
+import { PriorityClass } from 'kubernetes-models/scheduling.k8s.io/v1'
 import {
   ConfigMap,
   type ISecret,
   type IService,
   Namespace,
+  Secret,
   Service,
   ServiceAccount,
 } from 'kubernetes-models/v1'
@@ -26,6 +29,7 @@ import {
   workloadsOf,
 } from './kustomize'
 import { typeErrors } from './typed'
+import { ID_VARIABLE, TOKEN_VARIABLE } from '../../../apps/facilitator/src/operations/client-keys/key-place'
 
 const models = {
   ConfigMap,
@@ -36,10 +40,16 @@ const models = {
   Namespace,
   NetworkPolicy,
   PodDisruptionBudget,
+  PriorityClass,
+  Role,
+  RoleBinding,
+  Secret,
   Service,
   ServiceAccount,
 }
-const overlay = join(root, 'k8s/overlays/example')
+const overlays = ['example', 'production'].map((name) => join(root, 'k8s/overlays', name))
+/** Of controllers: e2e/src/kubernetes validates them with their own schemas. */
+const custom = ['ExternalSecret', 'PodMonitor']
 /** The longest drain of a service after SIGTERM. */
 const SERVICE_GRACE_SECONDS = 25
 const manifests = render(base)
@@ -69,13 +79,13 @@ describe('k8s/base', () => {
 
   test('references every file', () => {
     expect(unlisted(base)).toEqual([])
-    expect(unlisted(overlay)).toEqual([])
+    for (const overlay of overlays) expect(unlisted(overlay)).toEqual([])
   })
 
   test.each(each(manifests))('%s has the required fields of its kind, with their types', (_, manifest) => {
     const Model = models[manifest.kind as keyof typeof models]
     expect(Model.apiVersion).toBe(manifest.apiVersion)
-    new Model(manifest).validate()
+    new Model(manifest as never).validate()
   })
 
   test('has no field unknown to its kind', () => {
@@ -120,8 +130,10 @@ describe('k8s/base', () => {
     const pod = workload.spec?.template.spec
     expect(manifests.map(nameOf)).toContain(`ServiceAccount ${pod?.serviceAccountName}`)
     const configMaps = [
-      ...(pod?.volumes ?? []).map(({ configMap }) => configMap?.name),
-      ...containersOf(workload).flatMap(({ envFrom = [] }) => envFrom.map((from) => from.configMapRef?.name)),
+      ...(pod?.volumes ?? []).flatMap(({ configMap }) => (configMap ? [configMap.name] : [])),
+      ...containersOf(workload).flatMap(({ envFrom = [] }) =>
+        envFrom.flatMap(({ configMapRef }) => (configMapRef ? [configMapRef.name] : [])),
+      ),
     ]
     for (const name of configMaps) expect(manifests.map(nameOf)).toContain(`ConfigMap ${name}`)
     const volumes = (pod?.volumes ?? []).map(({ name }) => name)
@@ -148,22 +160,25 @@ describe('k8s/base', () => {
       expect(spec?.scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name })
   })
 
-  test('references exactly the secrets of the example, which contains no values', () => {
+  test('references exactly the secrets of the example, which contains no values, and the client key', () => {
     const variables = workloads.flatMap(containersOf).flatMap(({ env = [] }) => env)
     const referred = variables.map(({ name, value, valueFrom }) => {
       expect([name, value]).toEqual([name, undefined])
       return `${valueFrom?.secretKeyRef?.name} ${valueFrom?.secretKeyRef?.key}`
     })
-    // Patched by the example overlay, which only kubectl can render.
-    const patches = readFileSync(join(overlay, 'kustomization.yaml'), 'utf8')
-    for (const [, name = '', key = ''] of patches.matchAll(/secretKeyRef: \{ name: (\w+), key: (\w+) \}/g))
-      referred.push(`${name} ${key}`)
+    const networks = ['base/facilitator', 'overlays/example'].map((folder) =>
+      readFileSync(join(root, 'k8s', folder, 'networks.yaml'), 'utf8'),
+    )
+    for (const [, name = ''] of networks.join().matchAll(/: env:(\w+)/g)) referred.push(`facilitator ${name}`)
     const example = documentsIn(join(root, 'k8s/secrets.example.yaml')) as (Manifest & ISecret)[]
     const listed = example.flatMap(({ metadata, stringData = {} }) =>
       Object.keys(stringData).map((key) => `${metadata.name} ${key}`),
     )
-    expect([...new Set(referred)].sort()).toEqual(listed.sort())
+    const made = [ID_VARIABLE, TOKEN_VARIABLE].map((key) => `gateway-client-key ${key}`)
+    expect([...new Set(referred)].sort()).toEqual([...listed, ...made].sort())
     expect(example.flatMap(({ stringData = {} }) => Object.values(stringData)).join('')).toBe('')
+    expect(ofKind<ISecret>('Secret')).toMatchObject([{ metadata: { name: 'gateway-client-key' } }])
+    expect(ofKind<ISecret>('Secret')[0]).not.toHaveProperty('data')
   })
 })
 
@@ -179,14 +194,16 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
     expect(outside.map(nameOf)).toEqual(['Namespace tollgate'])
   })
 
-  test('renders a valid overlay with other names, images and scale', () => {
+  test.each(overlays)('renders a valid overlay with other names, images and scale: %s', (overlay) => {
     const rendered = renderByKubectl(overlay)
-    for (const manifest of rendered) new models[manifest.kind as keyof typeof models](manifest).validate()
+    const known = rendered.filter(({ kind }) => !custom.includes(kind))
+    for (const manifest of known)
+      new models[manifest.kind as keyof typeof models](manifest as never).validate()
     const images = workloadsOf(rendered)
       .flatMap(containersOf)
       .map(({ image }) => image)
     expect(images.filter((image) => !image?.startsWith('registry.example/'))).toEqual([])
-    expect(typeErrors(rendered)).toEqual([])
+    expect(typeErrors(known)).toEqual([])
   })
 
   test('allows to apply the migrations first, with everything they need', () => {
@@ -197,6 +214,10 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
       'ConfigMap gateway-catalog',
       'Job facilitator-migrate',
       'Job gateway-migrate',
+      'Role gateway-client-key',
+      'RoleBinding gateway-client-key',
+      'Secret gateway-client-key',
+      'ServiceAccount gateway-client-key',
       'ServiceAccount migrations',
     ])
   })

@@ -13,7 +13,8 @@ import {
   type Command,
   type Work,
 } from './arguments'
-import { CLIENTS_HELP, USERS_HELP } from './cli-help'
+import { CLIENTS_HELP, CREATE_CLIENT_HELP, USERS_HELP } from './cli-help'
+import { createClient } from './create-client'
 import { columns, inOneLine, timeOf } from './format'
 
 function listUsers(args: string[]): Work {
@@ -97,6 +98,16 @@ function allowClient(args: string[]): Work {
   }
 }
 
+function deleteClient(args: string[]): Work {
+  const { positionals } = parseOptions(args, {})
+  const [clientId = ''] = assertCount(positionals, 1, 'clients delete needs a client id')
+  return async ({ clientKeys }, { out, err }) => {
+    if (!(await clientKeys.remove(clientId))) return reportUnknown(`client key ${clientId}`, err)
+    out(`${inOneLine(clientId)}: deleted; it is rejected from now on\n`)
+    return 0
+  }
+}
+
 export function userOf(name: string): UserName {
   if (name.includes('@')) return { email: name.toLowerCase() }
   const id = /^[1-9][0-9]{0,9}$/.test(name) ? Number(name) : NaN
@@ -118,6 +129,9 @@ export const userCommands: Readonly<Record<string, Command>> = {
   'reset-password': user(resetPassword),
   'log-out': user(changeUser('log-out', (accounts, name) => accounts.endSessions(name), LOGGED_OUT)),
 }
+
 export const clientCommands: Readonly<Record<string, Command>> = {
+  create: { help: CREATE_CLIENT_HELP, parse: createClient },
   allow: { help: CLIENTS_HELP, parse: allowClient },
+  delete: { help: CLIENTS_HELP, parse: deleteClient },
 }

@@ -1,6 +1,7 @@
 import { type CommandIo, UsageError } from '@tollgate/service'
 import { readPercent } from '../../percent'
 import { type AccountStore } from '../accounts/operator-account-store'
+import { type ClientKeyStore } from '../client-keys/client-key-store'
 import { type DeniedAddressStore } from '../../denied-addresses/store'
 import { type InvitationStore } from '../../invitations/store'
 import { type RecipientStore } from '../../recipients/store'
@@ -20,6 +21,7 @@ export type Work = (
     invitations: InvitationStore
     recipients: RecipientStore
     deniedAddresses: DeniedAddressStore
+    clientKeys: ClientKeyStore
   },
   io: CommandIo,
 ) => Promise<number>

@@ -11,7 +11,10 @@ export const HELP = `Operates a facilitator through its database. (The service i
   facilitator users disable|enable USER      removes or restores all access of a user
   facilitator users log-out USER             ends its sessions
   facilitator users reset-password USER      prints a token to set a new password with
+  facilitator clients create OPTIONS         makes the client key of a gateway, and stores it as a Secret
+                                             of Kubernetes or in an env file
   facilitator clients allow ID PERCENT       sets the fee share of one client key
+  facilitator clients delete ID              ends one client key
   facilitator invitations list|create        lists invitations; creates one for one new user
   facilitator invitations delete ID          deletes an unused invitation
   facilitator recipients list [OPTIONS]      reserved recipients
@@ -134,10 +137,41 @@ ${DATABASE}
 ${EXIT_CODES}
 `
 
-export const CLIENTS_HELP = `facilitator clients allow CLIENT_ID PERCENT
+export const CREATE_CLIENT_HELP = `facilitator clients create --owner EMAIL --secret [NAMESPACE/]NAME [OPTIONS]
+facilitator clients create --owner EMAIL --env-file PATH [OPTIONS]
 
-Sets the fee share of one client key, within the share of its user. The default is the
-service's CLIENT_KEY_FEE_SHARE_PERCENT.
+Makes a client key, stores it as FACILITATOR_CLIENT_ID and FACILITATOR_CLIENT_TOKEN, and registers it
+with this facilitator. If a key is stored already, only registers that one. Safe to repeat after any
+failure; concurrent runs on one Secret end with one key. The token is not printed.
+
+  --secret       a Secret that exists, in a pod of the same cluster, whose service account may get and
+                 patch it; without NAMESPACE, in the namespace of the pod
+  --env-file     a file of NAME=VALUE lines; the other lines stay. One run at a time
+  --owner        the user that owns a new key, by email. If there is none, it is created without a
+                 login ("users reset-password" gives it one)
+  --title        a note about the key (default gateway)
+  --scope        operations of the key, separated by commas (default all)
+  --fee-share    percentage for the key and its user, unless other shares are set; see "clients allow"
+  --catalog      the gateway's catalog: reserves the recipient of each plan for the owner
+  --recipient    NETWORK=ADDRESS to reserve for the owner; can be repeated
+  --rotate       replaces a stored key by a new one of the same owner. The old one stays valid until
+                 "clients delete"
+  --service-account
+                 folder of the service account's token, ca.crt and namespace
+                 (default /var/run/secrets/kubernetes.io/serviceaccount)
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const CLIENTS_HELP = `facilitator clients create ...          see facilitator clients create --help
+facilitator clients allow CLIENT_ID PERCENT
+facilitator clients delete CLIENT_ID
+
+  allow     sets the fee share of one client key, within the share of its user. The default is
+            the service's CLIENT_KEY_FEE_SHARE_PERCENT
+  delete    rejects the key from now on, on every replica; claimed settlements continue
 
 ${SHARES}
 

@@ -10,6 +10,8 @@ import { createInvitationStore } from '../../invitations/store'
 import { createRecipientStore } from '../../recipients/store'
 import { clientCommands, userCommands } from './account-commands'
 import { createAccountStore } from '../accounts/operator-account-store'
+import { createClientKeyStore } from '../client-keys/client-key-store'
+import { KeyPlaceError } from '../client-keys/key-place'
 import { assetCommands } from './asset-commands'
 import { type Command, type Work } from './arguments'
 import { HELP } from './cli-help'
@@ -69,6 +71,7 @@ async function withDatabase(url: string, io: CommandIo, work: Work): Promise<num
       invitations: createInvitationStore(pool),
       recipients: createRecipientStore(pool),
       deniedAddresses: createDeniedAddressStore(pool),
+      clientKeys: createClientKeyStore(pool),
     }
     return await work(stores, io)
   } finally {
@@ -77,7 +80,7 @@ async function withDatabase(url: string, io: CommandIo, work: Work): Promise<num
 }
 
 function explain(error: unknown): string | undefined {
-  if (error instanceof DatabaseSetupError) return error.message
+  if (error instanceof DatabaseSetupError || error instanceof KeyPlaceError) return error.message
   const code = error instanceof DatabaseError ? error.code : undefined
   if (code === '42P01' || code === '42703')
     return 'the database lacks tables or columns of this version; run its migrations first: tollgate-database migrate facilitator'

@@ -1,0 +1,85 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import {
+  type ClientKey,
+  ID_VARIABLE,
+  keyFrom,
+  KeyPlaceError,
+  type KeyPlace,
+  TOKEN_VARIABLE,
+} from './key-place'
+
+/** A file of `NAME=VALUE` lines, such as `docker/.env`. All other lines stay as they are. */
+export function envFile(path: string): KeyPlace {
+  const name = `file ${path}`
+  return {
+    name,
+    read: () =>
+      attempt(name, () => {
+        const text = textOf(path)
+        return {
+          key: keyFrom(name, valueIn(text, ID_VARIABLE), valueIn(text, TOKEN_VARIABLE)),
+          write: (key) => attempt(name, () => replaceText(path, text, withKey(text, key))),
+        }
+      }),
+  }
+}
+
+const textOf = (path: string): string =>
+  statSync(path, { throwIfNoEntry: false }) ? readFileSync(path, 'utf8') : ''
+
+/** The last line counts, as in Docker Compose. */
+const valueIn = (text: string, name: string): string =>
+  [...text.matchAll(lineOf(name))]
+    .at(-1)?.[1]
+    ?.trim()
+    .replace(/^(['"])(.*)\1$/, '$2') ?? ''
+
+const lineOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'gm')
+
+function withKey(text: string, { id, token }: ClientKey): string {
+  const values = { [ID_VARIABLE]: id, [TOKEN_VARIABLE]: token }
+  return Object.entries(values).reduce((before, [name, value]) => {
+    const line = `${name}=${value}`
+    if (lineOf(name).test(before)) return before.replace(lineOf(name), () => line)
+    return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`
+  }, text)
+}
+
+/** False if the file is not `before` any more. The new file is created exclusively, so that one process at a time replaces it. */
+function replaceText(path: string, before: string, after: string): boolean {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600
+  const next = `${path}.new`
+  const file = openSync(next, 'wx', mode)
+  try {
+    if (textOf(path) !== before) return false
+    writeSync(file, after)
+    fsyncSync(file)
+    renameSync(next, path)
+    return true
+  } finally {
+    closeSync(file)
+    rmSync(next, { force: true })
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- turns errors of files into rejections
+async function attempt<T>(name: string, work: () => T): Promise<T> {
+  try {
+    return work()
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new KeyPlaceError(`${name}: ${path} exists: another run writes it, or was killed; delete it then`)
+    if (code !== undefined) throw new KeyPlaceError(`${name} cannot be read and replaced: ${code}`)
+    throw error
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DEFAULT_ASSETS } from '@x402/evm'
+import { getAddress, TypedDataEncoder } from 'ethers'
+import { parse } from 'yaml'
+import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
+import { root } from './kustomize'
+import { withRecipients } from './recipients'
+import { plausible, startWith } from './settings'
+
+const textOf = (file: string) => readFileSync(join(root, 'k8s', file), 'utf8')
+
+type Network = {
+  name: string
+  ecosystem: string
+  chain_id: string
+  fee_denom?: string
+  assets: { asset: string; decimals: string }[]
+}
+const networksIn = (file: string) => parse(textOf(file), { schema: 'failsafe' }) as Network[]
+
+const networks = networksIn('networks/networks.yaml')
+const { plans, providers } = parseCatalog(withRecipients(textOf('networks/catalog.yaml')))
+
+/** What `DOMAIN_SEPARATOR()` of each token returns on its chain, as published by several projects that check it. */
+const domainSeparators: Record<string, string> = {
+  base: '0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f',
+  polygon: '0xcaa2ce1a5703ccbe253a34eb3166df60a705c561b44b192061e28f2a985be2ca',
+  arbitrum: '0x08d11903f8419e68b1b8721bcbe2e9fc68569122a77ef18c216f10b3b5112c78',
+  optimism: '0x26d9c34bb1a1c312f69c53b2d93b8be20faafba63af2438c6811713c9b1f933f',
+  avalanche: '0xbbea200329a938bc3438984a49cb0732e66d66d7bd59c127abacc1710e77f7b3',
+  ethereum: '0x06c37168a7db5138defc7866392bb87a741f9b3d104deb5094588ce041cae335',
+}
+
+test('the facilitator takes the networks in production', () => {
+  const text = textOf('networks/networks.yaml')
+  const names = [...text.matchAll(/: env:(\w+)$/gm)].map(([, name = '']) => name)
+  const variables = Object.fromEntries(
+    ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', ...names].map((name) => [name, plausible(name)]),
+  )
+  const path = '/etc/tollgate/networks.yaml'
+  const input = { NODE_ENV: 'production', PUBLIC_URL: 'https://facilitator.example', NETWORKS_FILE: path }
+  expect(() =>
+    startWith('facilitator', { variables: { ...variables, ...input }, files: { [path]: text } }),
+  ).not.toThrow()
+  expect(new Set(names).size).toBe(2 * networks.length)
+})
+
+test.each(networks.map((network) => [network.name, network] as const))(
+  '%s has a plan and a provider of the same chain, asset and decimals',
+  (name, { ecosystem, chain_id, assets }) => {
+    expect(plans.filter(({ network }) => network === name)).toMatchObject([
+      {
+        ecosystem,
+        chain_id,
+        asset_address: assets[0]?.asset,
+        decimals: Number(assets[0]?.decimals),
+      },
+    ])
+    expect(providers.filter((provider) => provider.chain_id === chain_id)).toHaveLength(1)
+  },
+)
+
+test.each(Object.entries(domainSeparators))(
+  "%s has the token's address with its checksum, and its EIP-712 domain",
+  (name, separator) => {
+    const plan = plans.find(({ network }) => network === name)
+    const { asset_address: token = '', chain_id = '', asset_name = '', asset_version = '' } = plan ?? {}
+    expect(token).toBe(getAddress(token.toLowerCase()))
+    const domain = { name: asset_name, version: asset_version, chainId: chain_id, verifyingContract: token }
+    expect(TypedDataEncoder.hashDomain(domain)).toBe(separator)
+    const [known] = DEFAULT_ASSETS[`eip155:${chain_id}`] ?? []
+    if (known) expect([known.asset, known.name, known.version]).toEqual([token, asset_name, asset_version])
+  },
+)
+
+test('every EVM network has its domain checked', () => {
+  const evm = networks.filter(({ ecosystem }) => ecosystem === 'evm')
+  expect(evm.map(({ name }) => name).sort()).toEqual(Object.keys(domainSeparators).sort())
+})
+
+test('the denomination of USDC on Osmosis is that of its path from Noble', () => {
+  const hash = createHash('sha256').update('transfer/channel-750/uusdc').digest('hex').toUpperCase()
+  expect(networks.find(({ name }) => name === 'osmosis-1')?.assets[0]?.asset).toBe(`ibc/${hash}`)
+})
+
+test('k8s/overlays/production serves networks of these', () => {
+  for (const network of networksIn('overlays/production/networks.yaml'))
+    expect(networks).toContainEqual(network)
+})

@@ -1,0 +1,235 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type IDeployment } from 'kubernetes-models/apps/v1/Deployment'
+import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
+import { type INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
+import { type IPodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
+import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
+import { type IRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1/RoleBinding'
+import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
+import {
+  base,
+  containersOf,
+  hasKubectl,
+  type Manifest,
+  render,
+  renderByKubectl,
+  root,
+  type Workload,
+  workloadsOf,
+} from './kustomize'
+
+/** What an installation keeps, whatever an overlay changes. */
+const renderings: [string, () => Manifest[]][] = [['k8s/base', () => render(base)]]
+if (hasKubectl)
+  for (const overlay of ['k8s/overlays/example', 'k8s/overlays/production'])
+    renderings.push([overlay, () => renderByKubectl(join(root, overlay))])
+
+/** The longest drain of a service after SIGTERM. */
+const SERVICE_GRACE_SECONDS = 25
+/** The one Job that calls the API server of Kubernetes, and its container. */
+const [CALLER, CALLING_CONTAINER] = ['facilitator-migrate', 'client-key']
+
+const podOf = (workload: Workload) => workload.spec?.template.spec
+const labelsOf = (workload: Workload) => workload.spec?.template.metadata?.labels ?? {}
+const nameOf = ({ metadata: { name } }: Manifest) => name
+
+type Selector = {
+  matchLabels?: Record<string, string>
+  matchExpressions?: { key: string; operator: string; values?: string[] }[]
+}
+const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>) =>
+  Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
+  matchExpressions.every(
+    ({ key, operator, values = [] }) => operator === 'In' && values.includes(labels[key] ?? ''),
+  )
+
+describe.each(renderings)('%s', (_, read) => {
+  let manifests: Manifest[]
+  let workloads: Workload[]
+  const ofKind = <T>(kind: string) =>
+    manifests.filter((manifest) => manifest.kind === kind) as (Manifest & T)[]
+  beforeAll(() => {
+    manifests = read()
+    workloads = workloadsOf(manifests)
+  })
+
+  test('every container runs without privileges, with requests and limits, from a pinned image', () => {
+    expect(workloads.map(nameOf).sort()).toEqual([
+      'facilitator',
+      'facilitator-migrate',
+      'gateway',
+      'gateway-migrate',
+    ])
+    for (const workload of workloads) {
+      expect(podOf(workload)?.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 10001,
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      for (const { image, securityContext, resources } of containersOf(workload)) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        })
+        expect(image).toMatch(/^[a-z0-9./-]+:(\d+\.\d+\.\d+[a-z0-9.-]*|[a-z0-9.-]+@sha256:[0-9a-f]{64})$/)
+        for (const amounts of [resources?.requests, resources?.limits])
+          expect(Object.keys(amounts ?? {})).toEqual(
+            expect.arrayContaining(['cpu', 'memory', 'ephemeral-storage']),
+          )
+      }
+    }
+  })
+
+  test('only the Job that stores the client key calls the API server, and may get and patch that Secret only', () => {
+    for (const workload of workloads) {
+      const pod = podOf(workload)
+      expect(pod?.automountServiceAccountToken).toBe(false)
+      const tokens = (pod?.volumes ?? []).filter(({ projected }) =>
+        projected?.sources?.some(({ serviceAccountToken }) => serviceAccountToken),
+      )
+      const mounting = containersOf(workload).filter(({ volumeMounts = [] }) =>
+        volumeMounts.some(({ name }) => tokens.some((token) => token.name === name)),
+      )
+      expect(mounting.map(({ name }) => name)).toEqual(nameOf(workload) === CALLER ? [CALLING_CONTAINER] : [])
+    }
+    const [caller] = workloads.filter((workload) => nameOf(workload) === CALLER)
+    expect(ofKind<IRole>('Role').map(({ rules }) => rules)).toEqual([
+      [
+        {
+          apiGroups: [''],
+          resources: ['secrets'],
+          resourceNames: ['gateway-client-key'],
+          verbs: ['get', 'patch'],
+        },
+      ],
+    ])
+    expect(ofKind<IRoleBinding>('RoleBinding')).toMatchObject([
+      {
+        roleRef: { kind: 'Role', name: 'gateway-client-key' },
+        subjects: [
+          {
+            kind: 'ServiceAccount',
+            name: (caller && podOf(caller)?.serviceAccountName) ?? '',
+            namespace: 'tollgate',
+          },
+        ],
+      },
+    ])
+    expect(manifests.filter(({ kind }) => kind.startsWith('ClusterRole'))).toEqual([])
+  })
+
+  test('every Deployment has probes, a budget, an autoscaler, and a grace period above its stop time', () => {
+    for (const deployment of ofKind<IDeployment>('Deployment')) {
+      const { containers = [], terminationGracePeriodSeconds = 30 } = deployment.spec?.template.spec ?? {}
+      for (const { readinessProbe, livenessProbe, startupProbe, lifecycle } of containers) {
+        expect([
+          readinessProbe?.httpGet?.path,
+          livenessProbe?.httpGet?.path,
+          startupProbe?.httpGet?.path,
+        ]).toEqual(['/ready', '/health', '/health'])
+        const [, pause] = lifecycle?.preStop?.exec?.command ?? []
+        expect(terminationGracePeriodSeconds).toBeGreaterThan(SERVICE_GRACE_SECONDS + Number(pause))
+      }
+      const labels = deployment.spec?.template.metadata?.labels ?? {}
+      const budgets = ofKind<IPodDisruptionBudget>('PodDisruptionBudget')
+      expect(budgets.filter(({ spec }) => selects(spec?.selector ?? {}, labels)).map(nameOf)).toEqual([
+        nameOf(deployment),
+      ])
+      expect(ofKind('HorizontalPodAutoscaler').map(nameOf)).toContain(nameOf(deployment))
+    }
+  })
+
+  test('no pod accepts a connection, and none reaches metadata, unless a policy allows it', () => {
+    const policies = ofKind<INetworkPolicy>('NetworkPolicy')
+    const [all] = policies.filter(({ metadata }) => metadata.name === 'default')
+    expect(all?.spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    expect(all?.spec?.ingress ?? []).toEqual([])
+    for (const { spec } of policies)
+      for (const { to = [] } of spec?.egress ?? []) {
+        expect(to).not.toEqual([])
+        for (const { ipBlock } of to)
+          if (ipBlock?.cidr === '0.0.0.0/0') expect(ipBlock.except?.join()).toMatch(/169\.254\./)
+      }
+    const reachable = workloads.filter((workload) =>
+      policies.some(({ spec }) => spec?.ingress?.length && selects(spec.podSelector, labelsOf(workload))),
+    )
+    expect(reachable.map(nameOf).sort()).toEqual(['facilitator', 'gateway'])
+  })
+
+  test('every pod may reach its stores, and the gateway the facilitator', () => {
+    const policies = ofKind<INetworkPolicy>('NetworkPolicy')
+    const allowed = (workload: Workload) =>
+      policies
+        .filter(({ spec }) => selects(spec?.podSelector ?? {}, labelsOf(workload)))
+        .flatMap(({ spec }) => spec?.egress ?? [])
+    const ports = (workload: Workload) =>
+      allowed(workload).flatMap(({ ports: some }) => (some ? some.map(({ port }) => port) : ['all']))
+    for (const workload of workloads) {
+      if (ports(workload).includes('all')) continue
+      expect(ports(workload)).toEqual(expect.arrayContaining([53, 5432, 6379]))
+      const calls: Record<string, (string | number)[]> = {
+        gateway: [443, 'http'],
+        facilitator: [443],
+        [CALLER]: [443, 6443],
+        'gateway-migrate': [],
+      }
+      expect(ports(workload)).toEqual(expect.arrayContaining(calls[nameOf(workload)] ?? ['none']))
+    }
+  })
+
+  test('every ConfigMap, and every key of a Secret, is there or documented', () => {
+    const configMaps = ofKind<IConfigMap>('ConfigMap').map(nameOf)
+    const documented = readFileSync(join(root, 'k8s/secrets.example.yaml'), 'utf8')
+    for (const workload of workloads) {
+      const volumes = podOf(workload)?.volumes ?? []
+      const containers = containersOf(workload)
+      const used = [
+        ...volumes.flatMap(({ configMap }) => configMap?.name ?? []),
+        ...containers.flatMap(({ envFrom = [] }) =>
+          envFrom.flatMap(({ configMapRef }) => configMapRef?.name ?? []),
+        ),
+      ]
+      expect(configMaps).toEqual(expect.arrayContaining(used))
+      for (const { valueFrom } of containers.flatMap(({ env = [] }) => env)) {
+        const { name, key } = valueFrom?.secretKeyRef ?? {}
+        if (name === 'gateway-client-key') expect(key).toMatch(/^FACILITATOR_CLIENT_(ID|TOKEN)$/)
+        else expect(documented).toMatch(new RegExp(`name: ${name}\\n[^]*?\\n  ${key}: ''`))
+      }
+      const { priorityClassName } = podOf(workload) ?? {}
+      if (priorityClassName) expect(ofKind('PriorityClass').map(nameOf)).toContain(priorityClassName)
+    }
+  })
+
+  test('the ingress serves every host by TLS', () => {
+    for (const { spec } of ofKind<IIngress>('Ingress')) {
+      const secured = (spec?.tls ?? []).flatMap(({ hosts = [] }) => hosts)
+      expect((spec?.rules ?? []).map(({ host }) => host).sort()).toEqual(secured.sort())
+    }
+  })
+})
+
+const byKubectl = hasKubectl ? test : test.skip
+byKubectl('a change of the configuration starts new pods, and no other change of it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-k8s-'))
+  const templateOf = (service: string) => {
+    const manifests = renderByKubectl(join(folder, 'base'))
+    const [deployment] = workloadsOf(manifests).filter((workload) => nameOf(workload) === service)
+    return JSON.stringify(deployment?.spec?.template)
+  }
+  try {
+    cpSync(base, join(folder, 'base'), { recursive: true })
+    const before = { gateway: templateOf('gateway'), facilitator: templateOf('facilitator') }
+    const file = join(folder, 'base/gateway/kustomization.yaml')
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('https://gateway.example', 'https://other.example'),
+    )
+    expect(templateOf('gateway')).not.toBe(before.gateway)
+    expect(templateOf('facilitator')).toBe(before.facilitator)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

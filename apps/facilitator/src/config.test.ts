@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { developmentCosmosSigner } from '@tollgate/cosmos-devchain'
 import { developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
+import { SigningKey } from 'ethers'
 import { readConfiguration } from './config'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
@@ -174,6 +175,95 @@ test('refuses the same signer key twice in one network', () => {
   expect(problems({ SIGNER_KEYS: `${key},0x${key.toUpperCase()}` })).toEqual([
     expect.stringMatching(/one key twice/),
   ])
+})
+
+const publicKey = SigningKey.computePublicKey(`0x${key}`)
+const remote = (members = '') =>
+  yaml.replace(
+    '  signer_keys: env:SIGNER_KEYS\n',
+    `  remote_signers:\n    url: https://signer.example/\n    public_keys: ${publicKey}\n${members}`,
+  )
+
+test('reads remote signers, alone or beside signer keys', () => {
+  writeFileSync(NETWORKS_FILE, remote('    token: env:TOKEN\n'))
+  const point = publicKey.slice(4)
+  const [network] = readConfiguration({ ...variables, TOKEN: 'hidden' }).networks
+  expect(network).toMatchObject({
+    signerKeys: [],
+    remoteSigners: {
+      url: 'https://signer.example',
+      publicPoints: [point],
+      token: 'hidden',
+      timeoutMs: 2_000,
+    },
+  })
+  expect(problems({}, remote('  signer_keys: env:SIGNER_KEYS\n'))).toEqual([])
+})
+
+test.each<[string, string, RegExp]>([
+  [
+    'no signer',
+    yaml.replace('  signer_keys: env:SIGNER_KEYS\n', ''),
+    /\[0\]\.signer_keys: not set; expected signer_keys, remote_signers or both/,
+  ],
+  [
+    'credentials in the url',
+    remote().replace('https://signer', 'https://u:hidden@signer'),
+    /remote_signers\.url: .* set token/,
+  ],
+  ['no url', remote().replace(/ +url: .*\n/, ''), /remote_signers\.url/],
+  [
+    'an address for a public key',
+    remote().replace(publicKey, `0x${'5c'.repeat(20)}`),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a compressed public key',
+    remote().replace(publicKey, SigningKey.computePublicKey(publicKey, true)),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a public key that is no point',
+    remote().replace(publicKey, '11'.repeat(64)),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a public key twice',
+    remote().replace(publicKey, `[${publicKey}, '${publicKey.slice(4)}']`),
+    /public_keys: expected each public key once/,
+  ],
+  ['a token with a space', remote("    token: 'hid den'\n"), /remote_signers\.token: expected visible ASCII/],
+  [
+    'a long timeout',
+    remote('    timeout_ms: 6000\n'),
+    /timeout_ms: expected a whole number from 100 to 5000/,
+  ],
+  ['no such file', remote('    ca_file: /hidden/none.pem\n'), /ca_file: no file can be read there/],
+  ['a file that is no PEM', remote(`    ca_file: ${__filename}\n`), /remote_signers: expected PEM files/],
+  [
+    'half a client certificate',
+    remote(`    key_file: ${__filename}\n`),
+    /expected certificate_file and key_file together/,
+  ],
+  [
+    'certificates without TLS',
+    remote(`    ca_file: ${__filename}\n`).replace('https://signer', 'http://signer'),
+    /expected an https:\/\/ url/,
+  ],
+  ['an unknown member', remote('    other: 1\n'), /remote_signers: .*other/],
+  [
+    'a remote signer of a Cosmos network',
+    cosmos.replace(
+      / +signer_keys: .*\n/,
+      `  remote_signers: { url: 'https://signer.example', public_keys: ${publicKey} }\n`,
+    ),
+    /\[0\]\.remote_signers: a remote signer signs Keccak-256 digests, which cosmos chains do not use; give signer_keys/,
+  ],
+])('refuses a networks file with %s', (_name, file, problem) => {
+  const found = problems({}, file)
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(problem)
+  expect(found[0]).not.toContain('hid')
 })
 
 test('refuses publicly known keys in production', () => {

@@ -9,7 +9,9 @@ import {
   type DeferredClaim,
   type ValidClaim,
 } from '../claims/validate-claim'
+import { type SettlementMetrics } from '../metrics'
 import { type Budget } from './fee-budget'
+import { createSignerFailureReporter } from './signer-failures'
 import {
   decideBatch,
   decideUnsigned,
@@ -36,6 +38,7 @@ export function createBatchSigner({
   signing,
   resolveRefusal,
   retryIndividually,
+  metrics,
   logger,
 }: {
   network: Network
@@ -43,8 +46,10 @@ export function createBatchSigner({
   signing: SigningStore
   resolveRefusal: ClaimValidator['resolveRefusal']
   retryIndividually: (claim: Claim) => void
+  metrics: SettlementMetrics
   logger: Logger
 }) {
+  const reportFailure = createSignerFailureReporter({ network: name, signer, metrics, logger })
   /** `room`: how many more transactions of the signer may be pending. */
   async function signAll(
     session: PoolClient,
@@ -120,7 +125,8 @@ export function createBatchSigner({
   }
 
   async function attempt(batch: Batch, nonce: bigint): Promise<Attempt | undefined> {
-    return (await Promise.allSettled([chain.signer.sign(batch, { signer, nonce })]))[0]
+    const signing = chain.signer.sign(batch, { signer, nonce }).catch(reportFailure)
+    return (await Promise.allSettled([signing]))[0]
   }
 
   /** Takes the cost of the batch from the budget; signs it again without the payments that have no room in their share. */

@@ -63,7 +63,9 @@ export {
   isAllowedAddress,
   RequestTimeout,
 } from './outbound/guarded-request'
+export { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from './outbound/plain-http'
 export { isPublicAddress } from './outbound/public-address'
 export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'
+export { isWeakSecret } from './weak-secret'

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { families, NativeAmount, type NetworkSettings } from '@tollgate/chains'
 import { caip2, Ecosystem } from '@tollgate/protocol'
-import { ConfigurationError, env } from '@tollgate/service'
+import {
+  ConfigurationError,
+  env,
+  isPlainHttpToPublicHost,
+  isWeakSecret,
+  PLAIN_HTTP_REFUSED,
+} from '@tollgate/service'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import { isDevelopmentKey } from './development-keys'
@@ -84,7 +90,12 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
     ...rejectDuplicates(entries),
     ...refuseRemoteSigners(entries),
     ...(variables.NODE_ENV === 'production'
-      ? [...refuseDevelopmentKeys(entries), ...requireDailyFeeLimits(entries)]
+      ? [
+          ...refuseDevelopmentKeys(entries),
+          ...refuseWeakKeys(entries),
+          ...refusePlainHttp(entries),
+          ...requireDailyFeeLimits(entries),
+        ]
       : []),
   ]
   if (problems.length > 0)
@@ -157,6 +168,23 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
   entries
     .filter(({ signer_keys = [] }) => signer_keys.some(isDevelopmentKey))
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
+
+const refuseWeakKeys = (entries: readonly NetworkEntry[]) =>
+  entries
+    .filter(({ signer_keys = [] }) =>
+      signer_keys.some((key) => !isDevelopmentKey(key) && isWeakSecret(bare(key))),
+    )
+    .map(({ name }) => `the signer_keys of ${name} hold a key that is easy to guess; make a random one`)
+
+const refusePlainHttp = (entries: readonly NetworkEntry[]) =>
+  entries.flatMap(({ rpc_urls, remote_signers }, index) => [
+    ...rpc_urls.flatMap((url, i) =>
+      isPlainHttpToPublicHost(url) ? [`${placeOf([index, 'rpc_urls', i])}: ${PLAIN_HTTP_REFUSED}`] : [],
+    ),
+    ...(remote_signers && isPlainHttpToPublicHost(remote_signers.url)
+      ? [`${placeOf([index, 'remote_signers', 'url'])}: ${PLAIN_HTTP_REFUSED}`]
+      : []),
+  ])
 
 /** In the raw file: the schema stops at the first invalid member. */
 const requireSigners = (given: unknown) =>

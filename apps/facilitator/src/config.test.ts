@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { developmentCosmosSigner } from '@tollgate/cosmos-devchain'
 import { developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
+import { SigningKey } from 'ethers'
 import { Environment, readConfiguration } from './config'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
 const NETWORKS_FILE = join(folder, 'networks.yaml')
-const key = 'a1'.repeat(32)
+const key = 'd1020bba921c02967b97c659cb32dd9fb8b30720385637f83c18fec453eb5ae7'
+const otherKey = '79392337edb9431fcfc79b7be5247d94ad61f9455ba848dacbaca927039e731b'
+const REDIS_URL = 'redis://redis:6379/0'
 
 const yaml = `
 - name: base-sepolia
@@ -23,8 +26,8 @@ const yaml = `
 `
 const variables = {
   DATABASE_URL: 'postgresql://user:hidden@localhost/facilitator',
-  JWT_SECRET: 's'.repeat(32),
-  SIGNER_KEYS: `0x${key}, ${'b2'.repeat(32)}`,
+  JWT_SECRET: '427c45f2affe70e43f0cce03961f2526228a3e5b071f284ae76b202c1f8ae621',
+  SIGNER_KEYS: `0x${key}, ${otherKey}`,
   NETWORKS_FILE,
 }
 
@@ -52,7 +55,7 @@ test('reads the environment and the networks file, with its secrets from the env
       chainId: '84532',
       rpcUrls: ['https://one.example', 'https://two.example'],
       rpcTimeoutMs: 5_000,
-      signerKeys: [`0x${key}`, `0x${'b2'.repeat(32)}`],
+      signerKeys: [`0x${key}`, `0x${otherKey}`],
       confirmations: 1,
       minRemainingValiditySeconds: 6,
       maxGas: 300_000n,
@@ -76,7 +79,7 @@ const cosmos = `
   ecosystem: cosmos
   chain_id: cosmoshub-4
   rpc_urls: https://one.example
-  signer_keys: '${'c3'.repeat(32)}'
+  signer_keys: '98720b9ad75fc623d29e6c4760937fb7335eb7062d0c03cf9dc7f1501e62bb98'
   bech32_prefix: cosmos
   fee_denom: uatom
   gas_price: 0.025
@@ -176,8 +179,97 @@ test('refuses the same signer key twice in one network', () => {
   ])
 })
 
+const publicKey = SigningKey.computePublicKey(`0x${key}`)
+const remote = (members = '') =>
+  yaml.replace(
+    '  signer_keys: env:SIGNER_KEYS\n',
+    `  remote_signers:\n    url: https://signer.example/\n    public_keys: ${publicKey}\n${members}`,
+  )
+
+test('reads remote signers, alone or beside signer keys', () => {
+  writeFileSync(NETWORKS_FILE, remote('    token: env:TOKEN\n'))
+  const point = publicKey.slice(4)
+  const [network] = readConfiguration({ ...variables, TOKEN: 'hidden' }).networks
+  expect(network).toMatchObject({
+    signerKeys: [],
+    remoteSigners: {
+      url: 'https://signer.example',
+      publicPoints: [point],
+      token: 'hidden',
+      timeoutMs: 2_000,
+    },
+  })
+  expect(problems({}, remote('  signer_keys: env:SIGNER_KEYS\n'))).toEqual([])
+})
+
+test.each<[string, string, RegExp]>([
+  [
+    'no signer',
+    yaml.replace('  signer_keys: env:SIGNER_KEYS\n', ''),
+    /\[0\]\.signer_keys: not set; expected signer_keys, remote_signers or both/,
+  ],
+  [
+    'credentials in the url',
+    remote().replace('https://signer', 'https://u:hidden@signer'),
+    /remote_signers\.url: .* set token/,
+  ],
+  ['no url', remote().replace(/ +url: .*\n/, ''), /remote_signers\.url/],
+  [
+    'an address for a public key',
+    remote().replace(publicKey, `0x${'5c'.repeat(20)}`),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a compressed public key',
+    remote().replace(publicKey, SigningKey.computePublicKey(publicKey, true)),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a public key that is no point',
+    remote().replace(publicKey, '11'.repeat(64)),
+    /public_keys\[0\]: expected an uncompressed/,
+  ],
+  [
+    'a public key twice',
+    remote().replace(publicKey, `[${publicKey}, '${publicKey.slice(4)}']`),
+    /public_keys: expected each public key once/,
+  ],
+  ['a token with a space', remote("    token: 'hid den'\n"), /remote_signers\.token: expected visible ASCII/],
+  [
+    'a long timeout',
+    remote('    timeout_ms: 6000\n'),
+    /timeout_ms: expected a whole number from 100 to 5000/,
+  ],
+  ['no such file', remote('    ca_file: /hidden/none.pem\n'), /ca_file: no file can be read there/],
+  ['a file that is no PEM', remote(`    ca_file: ${__filename}\n`), /remote_signers: expected PEM files/],
+  [
+    'half a client certificate',
+    remote(`    key_file: ${__filename}\n`),
+    /expected certificate_file and key_file together/,
+  ],
+  [
+    'certificates without TLS',
+    remote(`    ca_file: ${__filename}\n`).replace('https://signer', 'http://signer'),
+    /expected an https:\/\/ url/,
+  ],
+  ['an unknown member', remote('    other: 1\n'), /remote_signers: .*other/],
+  [
+    'a remote signer of a Cosmos network',
+    cosmos.replace(
+      / +signer_keys: .*\n/,
+      `  remote_signers: { url: 'https://signer.example', public_keys: ${publicKey} }\n`,
+    ),
+    /\[0\]\.remote_signers: a remote signer signs Keccak-256 digests, which cosmos chains do not use; give signer_keys/,
+  ],
+])('refuses a networks file with %s', (_name, file, problem) => {
+  const found = problems({}, file)
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(problem)
+  expect(found[0]).not.toContain('hid')
+})
+
 test('refuses publicly known keys in production', () => {
-  const production = { NODE_ENV: 'production' }
+  const production = { NODE_ENV: 'production', REDIS_URL }
   expect(problems(production)).toEqual([])
   const secret = `development-only-${'s'.repeat(32)}`
   expect(problems({ ...production, JWT_SECRET: secret })).toEqual([expect.stringMatching(/^JWT_SECRET/)])
@@ -190,8 +282,80 @@ test('refuses publicly known keys in production', () => {
   expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
 })
 
+describe('in production', () => {
+  const production = {
+    NODE_ENV: 'production',
+    REDIS_URL,
+    ADMIN_TOKEN: '72e327ecfb2751ef1c353551ca49005d770117477858beee1c5d49cc95ab47c6',
+  }
+  const publicNode = yaml.replace('https://two.example', 'http://two.example/hidden')
+
+  test.each<[string, NodeJS.ProcessEnv, string, RegExp[]]>([
+    [
+      'repeated characters',
+      { JWT_SECRET: 'hidden'.repeat(9) },
+      yaml,
+      [/^JWT_SECRET: is easy to guess; .*openssl/],
+    ],
+    [
+      'a well-known word',
+      { ADMIN_TOKEN: 'changeme-changeme-changeme-changeme' },
+      yaml,
+      [/^ADMIN_TOKEN: is easy to guess/],
+    ],
+    [
+      'an ascending sequence',
+      { ADMIN_TOKEN: '0123456789abcdef'.repeat(2) },
+      yaml,
+      [/^ADMIN_TOKEN: is easy to guess/],
+    ],
+    [
+      'one secret for two purposes',
+      { ADMIN_TOKEN: variables.JWT_SECRET },
+      yaml,
+      [/^ADMIN_TOKEN: is the same secret as JWT_SECRET/],
+    ],
+    ['no Redis', { REDIS_URL: '' }, yaml, [/^REDIS_URL: not set; .* all replicas share/]],
+    [
+      'a node by http:// on a public host',
+      {},
+      publicNode,
+      [/^NETWORKS_FILE: networks\[0\]\.rpc_urls\[1\]: http:\/\/ to a public host/],
+    ],
+    [
+      'a remote signer by http:// on a public host',
+      {},
+      remote().replace('https://signer', 'http://signer'),
+      [/\.remote_signers\.url: http:\/\/ to a public host/],
+    ],
+    [
+      'a signer key of repeated digits',
+      { SIGNER_KEYS: '5e'.repeat(32) },
+      yaml,
+      [/signer_keys of base-sepolia hold a key that is easy to guess/],
+    ],
+    [
+      'all of it, at once',
+      { REDIS_URL: '', ADMIN_TOKEN: 'a'.repeat(40), SIGNER_KEYS: '11'.repeat(32) },
+      publicNode.replace(/ +max_fees_per_day: .*\n/, ''),
+      [/^ADMIN_TOKEN/, /^REDIS_URL/, /easy to guess; make/, /rpc_urls/, /max_fees_per_day/],
+    ],
+  ])('refuses %s, and contains no value', (_name, changes, file, expected) => {
+    const found = problems({ ...production, ...changes }, file)
+    expect(found).toEqual(expected.map((problem) => expect.stringMatching(problem) as string))
+    expect(found.join()).not.toMatch(/hidden|changeme|[0-9a-f]{8}|a{9}/)
+    if (changes.REDIS_URL === undefined && changes.SIGNER_KEYS === undefined)
+      expect(problems(changes, file)).toEqual([])
+  })
+
+  test.each(['http://127.0.0.1:8545', 'http://10.0.0.5', 'http://erigon.nodes.svc:8545', 'http://geth:8545'])(
+    'takes the node %s',
+    (url) => expect(problems(production, yaml.replace('https://two.example', url))).toEqual([]),
+  )
+})
+
 test('requires in production a daily fee limit for each network, and names the setting', () => {
-  const production = { NODE_ENV: 'production' }
+  const production = { NODE_ENV: 'production', REDIS_URL }
   const unlimited = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
   expect(problems(production, unlimited)).toEqual([
     expect.stringMatching(/^NETWORKS_FILE: networks\[0\]\.max_fees_per_day: not set; .* base-sepolia /),

@@ -58,6 +58,14 @@ export const Environment = z.object({
 })
 export type Environment = z.infer<typeof Environment>
 
+const PRODUCTION = {
+  secrets: ['JWT_SECRET', 'ADMIN_TOKEN'],
+  required: {
+    REDIS_URL:
+      'expected the address of a Redis that all replicas share, for limits and the verification cache',
+  },
+} as const
+
 /** Names of earlier releases. */
 const RENAMED = {
   SETTLE_WAIT_SECONDS: 'SETTLE_TIMEOUT_SECONDS',
@@ -72,7 +80,9 @@ export type Configuration = { environment: Environment; networks: readonly Netwo
  * @throws ConfigurationError that lists all problems, without any value
  */
 export function readConfiguration(variables: NodeJS.ProcessEnv): Configuration {
-  const environment = attempt(() => readEnvironment(Environment, variables, { renamed: RENAMED }))
+  const environment = attempt(() =>
+    readEnvironment(Environment, variables, { renamed: RENAMED, production: PRODUCTION }),
+  )
   const file = variables.NETWORKS_FILE?.trim()
   const networks = file ? attempt(() => readNetworks(file, variables)) : { problems: [] }
   if ('value' in environment && 'value' in networks)

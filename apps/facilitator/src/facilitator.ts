@@ -315,6 +315,11 @@ export async function composeFacilitator(parts: {
 
 /** Dedicated connections: one for notifications, and one for each signer's lock. */
 export const sessionsOf = ({ networks }: Configuration) =>
-  1 + networks.reduce((count, { signerKeys }) => count + signerKeys.length, 0)
+  1 +
+  networks.reduce(
+    (count, { signerKeys, remoteSigners }) =>
+      count + signerKeys.length + (remoteSigners?.publicPoints.length ?? 0),
+    0,
+  )
 
 const withPrevious = (...secrets: (string | undefined)[]) => secrets.filter((secret) => secret !== undefined)

@@ -54,7 +54,8 @@ async function dispatch(args: string[], io: CommandIo): Promise<number> {
   if (file === undefined) throw new UsageError('catalog apply requires a file')
   if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
 
-  await apply({ url: databaseUrl(io), file, dryRun: values['dry-run'] === true }, io)
+  const isProduction = io.environment['NODE_ENV'] === 'production'
+  await apply({ url: databaseUrl(io), file, dryRun: values['dry-run'] === true, isProduction }, io)
   return 0
 }
 
@@ -114,10 +115,10 @@ const lineOf = ({ id, wallet, planId, network, amount, credits, transaction, upd
   `${id}  ${updatedAt.toISOString()}  ${wallet}  plan ${planId}  ${amount} on ${network}  ${credits} credits  ${transaction ?? '-'}\n`
 
 async function apply(
-  { url, file, dryRun }: { url: string; file: string; dryRun: boolean },
+  { url, file, dryRun, isProduction }: { url: string; file: string; dryRun: boolean; isProduction: boolean },
   { out, err }: CommandIo,
 ) {
-  const catalog = parseCatalog(await textOf(file))
+  const catalog = parseCatalog(await textOf(file), { isProduction })
   await waitForDatabase(url, { onRetry: (_attempt, reason) => err(`${reason}; trying again\n`) })
   const database = openGatewayDatabase({ url, poolSize: 1 })
   try {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Environment, readConfiguration } from './config'
@@ -63,6 +64,67 @@ describe('the environment', () => {
       'CONSOLE_DEVELOPMENT_SCRIPT: holds a value for development',
     )
     expect(() => readConfiguration(script)).not.toThrow('CONSOLE_DEVELOPMENT_SCRIPT')
+  })
+
+  describe('in production', () => {
+    const secret = (seed: string) => createHash('sha256').update(seed).digest('hex')
+    const good = {
+      NODE_ENV: 'production',
+      PUBLIC_URL: 'https://gateway.example',
+      DATABASE_URL: 'postgresql://gateway:hidden@postgres/gateway',
+      REDIS_URL: 'redis://redis:6379/1',
+      SIGN_IN_DOMAINS: 'Tollgate',
+      FACILITATOR_URL: 'http://facilitator:8081/api/v1',
+      FACILITATOR_CLIENT_ID: 'client',
+      FACILITATOR_CLIENT_TOKEN: secret('token'),
+      JWT_SECRET: secret('jwt'),
+      JWT_SECRET_PREVIOUS: secret('previous jwt'),
+      OFFER_SIGNING_KEY: secret('offers'),
+    }
+
+    test('takes random secrets, a Redis and a facilitator in the cluster', () => {
+      expect(readConfiguration(good)).toMatchObject({ NODE_ENV: 'production' })
+    })
+
+    test.each<[string, Record<string, string>, RegExp]>([
+      ['repeated characters', { JWT_SECRET: 'hidden'.repeat(9) }, /JWT_SECRET: is easy to guess; .*openssl/],
+      [
+        'words',
+        { OFFER_SIGNING_KEY: 'this-is-my-secret-key-please-change' },
+        /OFFER_SIGNING_KEY: is easy to guess/,
+      ],
+      [
+        'a weak client token',
+        { FACILITATOR_CLIENT_TOKEN: '0123456789'.repeat(4) },
+        /FACILITATOR_CLIENT_TOKEN: is easy/,
+      ],
+      [
+        'the previous secret unchanged',
+        { JWT_SECRET_PREVIOUS: good.JWT_SECRET },
+        /JWT_SECRET_PREVIOUS: is the same secret as JWT_SECRET/,
+      ],
+      [
+        'one secret for two purposes',
+        { OFFER_SIGNING_KEY: good.JWT_SECRET },
+        /OFFER_SIGNING_KEY: is the same secret as JWT_SECRET/,
+      ],
+      ['no Redis', { REDIS_URL: ' ' }, /REDIS_URL: not set; .* all replicas share/],
+      [
+        'a public facilitator by http://',
+        { FACILITATOR_URL: 'http://facilitator.example/hidden' },
+        /FACILITATOR_URL: http:\/\/ to a public host/,
+      ],
+      [
+        'all at once',
+        { REDIS_URL: '', JWT_SECRET: 'a'.repeat(32), FACILITATOR_URL: 'http://8.8.8.8' },
+        /JWT_SECRET: is.*REDIS_URL: not.*FACILITATOR_URL: http/s,
+      ],
+    ])('refuses %s, and contains no value', (_name, changes, problem) => {
+      const read = () => readConfiguration({ ...good, ...changes })
+      expect(read).toThrow(problem)
+      expect(read).not.toThrow(/hidden|please|[0-9a-f]{9}|0123/)
+      expect(() => readConfiguration({ ...good, ...changes, NODE_ENV: '' })).not.toThrow()
+    })
   })
 
   test.each(['*,Tollgate', 'gateway.example,*'])(

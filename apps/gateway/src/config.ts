@@ -57,9 +57,19 @@ export const Environment = z.object({
   CONSOLE_DEVELOPMENT_SCRIPT: env.text.optional(),
   CONSOLE_EXPLORER_LINKS: env.flag.default(true),
 })
+const SHARED_REDIS = 'expected the address of a Redis that all replicas share, for nonces and limits'
+const SECRETS = [
+  'JWT_SECRET',
+  'JWT_SECRET_PREVIOUS',
+  'OFFER_SIGNING_KEY',
+  'OFFER_SIGNING_KEY_PREVIOUS',
+  'FACILITATOR_CLIENT_TOKEN',
+] as const
+
 export type Environment = z.infer<typeof Environment>
 
 export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
   readEnvironment(Environment, variables, {
     developmentValues: { CONSOLE_DEVELOPMENT_SCRIPT: () => true },
+    production: { secrets: SECRETS, required: { REDIS_URL: SHARED_REDIS }, urls: ['FACILITATOR_URL'] },
   })

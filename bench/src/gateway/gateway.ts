@@ -44,10 +44,10 @@ export const startGateway = (
     args: [...nodeArguments, join(checkout, 'apps/gateway/dist/main.js')],
     cwd: checkout,
     environment: {
-      NODE_ENV: 'production',
       PUBLIC_URL: 'http://127.0.0.1',
       DATABASE_URL: databaseUrl,
-      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+      // Production requires a Redis.
+      ...(redisUrl === undefined ? {} : { NODE_ENV: 'production', REDIS_URL: redisUrl }),
       JWT_SECRET: SECRET,
       SIGN_IN_DOMAINS: SIGN_IN_DOMAIN,
       FACILITATOR_URL: 'http://127.0.0.1:9',

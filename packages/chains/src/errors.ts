@@ -20,5 +20,20 @@ export class TransactionRejected extends Error {
   }
 }
 
+export type SignerFailure = 'unreachable' | 'timeout' | 'refused' | 'invalid'
+
+/** The service that holds a signer's key gave no usable signature. Nothing was signed that could be broadcast. */
+export class SignerUnavailable extends Error {
+  override readonly name = 'SignerUnavailable'
+
+  /** The message holds no URL. */
+  constructor(
+    readonly failure: SignerFailure,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
 /** The node has just started and cannot check transactions before its first block. */
 export class NodeStarting extends ChainUnavailable {}

@@ -23,6 +23,8 @@ export type NetworkSettings = NetworkName &
   Nodes & {
     /** Private keys of the settlement signers: secrets, never logged. */
     signerKeys: readonly string[]
+    /** Further signers, whose keys another service holds. Only if the family `hasRemoteSigners`. */
+    remoteSigners?: RemoteSignerSettings
     /** Blocks required for a settlement to count, including the block of the transaction. */
     confirmations: number
     /** A payment must stay valid at least this long, so that it can be confirmed in time. */
@@ -32,6 +34,19 @@ export type NetworkSettings = NetworkName &
     /** The daily fee limit, in the native smallest unit; undefined means no limit. */
     maxFeesPerDay?: bigint
   }
+
+/** A service with the API of Web3Signer (`/api/v1/eth1`), and the keys of it that sign. */
+export type RemoteSignerSettings = {
+  url: string
+  /** Uncompressed public keys: 128 hex digits, see `publicPoint`. */
+  publicPoints: readonly string[]
+  /** A bearer token: a secret, never logged. */
+  token?: string
+  /** PEM: the certificate authority, and the client certificate with its key. */
+  tls?: { ca?: string; cert?: string; key?: string }
+  /** For each request. */
+  timeoutMs: number
+}
 
 /** `name` and `version` are the token's EIP-712 domain. */
 export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
@@ -195,12 +210,17 @@ export type ChainSigner<P extends Payment = Payment> = {
   funds(signer: string): Promise<bigint>
   /** The signer's next nonce; counts mined transactions only. */
   nextNonce(signer: string): Promise<bigint>
+  /** False while another service holds the signer's key and gives no signatures: nothing should be signed until it is true. */
+  isAvailable(signer: string): Promise<boolean>
+  /** Why the service that holds the signer's key cannot sign; undefined if it can, or if this process holds the key. */
+  findProblem(signer: string): Promise<string | undefined>
   /** Whether a confirmed transaction of the signer has this nonce, so that no other transaction can use it. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
   /**
    * Signs, without sending, the transaction that settles a batch or that must be mined before its payers' own. In a batch
    * of several, each payment succeeds or fails on its own. Refuses if the network's fees exceed the cap, or if the batch
-   * as a whole would fail; its payments may still settle one at a time.
+   * as a whole would fail; its payments may still settle one at a time. Rejects with `SignerUnavailable` if there is no
+   * signature by the signer's key.
    */
   sign(
     batch: readonly PendingPayment<P>[],
@@ -306,6 +326,8 @@ export type Family<P extends Payment = Payment, S extends object = object> = {
   readPayment(payload: unknown): P | undefined
   /** The checks that need no network. A payment that they refuse cannot settle at any facilitator. */
   checkOffline(payment: P, terms: Terms, at: { chainId: string; now: Date }): OfflineResult
+  /** Whether its signers may be remote: those sign Keccak-256 digests only. */
+  readonly hasRemoteSigners: boolean
   /** The reason codes for a wrong recipient and a wrong amount. */
   readonly mismatch: Readonly<Record<'payTo' | 'amount', ReasonCode>>
   /** Parses the family's own members of a network's configuration, each of them text. Strict: refuses other members. */

@@ -5,9 +5,11 @@ test('exports what apps need, and no more', () => {
     'ChainUnavailable',
     'NativeAmount',
     'NodeStarting',
+    'SignerUnavailable',
     'TransactionRejected',
     'curveIsNative',
     'families',
+    'publicPoint',
   ])
   expect(Object.keys(chains.families)).toEqual(['evm', 'cosmos'])
   for (const [word, family] of Object.entries(chains.families)) expect(family.ecosystem).toBe(word)

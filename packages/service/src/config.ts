@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from './outbound/plain-http'
 import { problemsOf } from './problems'
+import { isWeakSecret } from './weak-secret'
 
 /** Marks a well-known secret, which production refuses. */
 export const DEVELOPMENT_SECRET_PREFIX = 'development-only-'
@@ -21,7 +23,7 @@ export class ConfigurationError extends Error {
 /**
  * Parses the environment with a schema whose members are named after the variables. A blank variable counts
  * as unset; surrounding spaces are dropped. With `NODE_ENV=production` it refuses values (including defaults)
- * that contain `development-only-`, and those that their function in `developmentValues` recognizes.
+ * that contain `development-only-`, those that their function in `developmentValues` recognizes, and what `production` tells.
  *
  * @throws ConfigurationError that lists all problems, without any value
  */
@@ -31,9 +33,11 @@ export function readEnvironment<S extends z.ZodObject>(
   {
     developmentValues,
     renamed = {},
+    production = {},
   }: {
     developmentValues?: Readonly<Partial<Record<keyof z.infer<S>, (value: string) => boolean>>>
     renamed?: Readonly<Record<string, keyof z.infer<S> & string>>
+    production?: ProductionRules<keyof z.infer<S> & string>
   } = {},
 ): z.infer<S> {
   const names = Object.keys(schema.shape)
@@ -51,9 +55,46 @@ export function readEnvironment<S extends z.ZodObject>(
       if (value.includes(DEVELOPMENT_SECRET_PREFIX) || known[name]?.(value))
         problems.push(`${name}: holds a value for development; set one of your own for NODE_ENV=production`)
     }
+    const isNew = (problem: string) => {
+      const [name = ''] = problem.split(':')
+      return !problems.some((earlier) => earlier.startsWith(`${name}:`))
+    }
+    problems.push(...productionProblems(given, production).filter(isNew))
   }
   if (problems.length > 0 || !result.success) throw new ConfigurationError(problems)
   return result.data
+}
+
+/** By the names of variables. */
+type ProductionRules<Name extends string> = {
+  /** Must be hard to guess, and different from each other. */
+  secrets?: readonly Name[]
+  /** Must be set, and why. */
+  required?: Readonly<Partial<Record<Name, string>>>
+  /** Must not be `http://` to a public host. */
+  urls?: readonly Name[]
+}
+
+function productionProblems(
+  given: Readonly<Record<string, string | undefined>>,
+  { secrets = [], required = {}, urls = [] }: ProductionRules<string>,
+): string[] {
+  const isSet = (name: string) => given[name] !== undefined
+  const weak = secrets.filter((name) => isSet(name) && isWeakSecret(given[name] ?? ''))
+  const missing = Object.entries(required).filter(([name]) => !isSet(name))
+  const plain = urls.filter((name) => isPlainHttpToPublicHost(given[name] ?? ''))
+  const equal = secrets.flatMap((name, index) =>
+    secrets
+      .slice(0, index)
+      .filter((other) => isSet(name) && given[name] === given[other])
+      .map((other) => `${name}: is the same secret as ${other}; make another one for NODE_ENV=production`),
+  )
+  return [
+    ...weak.map((name) => `${name}: is easy to guess; set one that \`openssl rand -hex 32\` makes`),
+    ...equal,
+    ...missing.map(([name, reason]) => `${name}: not set; ${reason}`),
+    ...plain.map((name) => `${name}: ${PLAIN_HTTP_REFUSED}`),
+  ]
 }
 
 function sentence({ field, problem }: { field: string; problem: string }, given: Record<string, unknown>) {

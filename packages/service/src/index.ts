@@ -66,6 +66,7 @@ export {
   isAllowedAddress,
   RequestTimeout,
 } from './outbound/guarded-request'
+export { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from './outbound/plain-http'
 export { isPublicAddress } from './outbound/public-address'
 export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
@@ -83,3 +84,4 @@ export {
   tracingVariables,
   withActiveSpan,
 } from './tracing'
+export { isWeakSecret } from './weak-secret'

@@ -1,23 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { families, NativeAmount, type NetworkSettings } from '@tollgate/chains'
 import { caip2, Ecosystem } from '@tollgate/protocol'
-import { ConfigurationError, env } from '@tollgate/service'
+import {
+  ConfigurationError,
+  env,
+  isPlainHttpToPublicHost,
+  isWeakSecret,
+  PLAIN_HTTP_REFUSED,
+} from '@tollgate/service'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import { isDevelopmentKey } from './development-keys'
-
-/** The file is parsed as plain text: YAML would turn addresses and large numbers into floats. */
-const whole = (min: number, max: number) => {
-  const wanted = `expected a whole number from ${min} to ${max}`
-  return env.count.refine((value) => value >= min && value <= max, wanted)
-}
-
-const list = <T extends z.ZodType<unknown, string>>(item: T) =>
-  z
-    .union([z.string(), z.array(z.string())], { error: 'expected a list' })
-    .transform((given) => [given].flat().flatMap((text) => text.split(',').map((part) => part.trim())))
-    .transform((parts) => parts.filter((part) => part !== ''))
-    .pipe(z.array(item).min(1, 'expected at least one'))
+import { list, whole } from './members'
+import { RemoteSigners } from './remote-signers'
 
 const AssetEntry = z.strictObject({
   asset: z.string().min(1).max(256),
@@ -36,7 +31,10 @@ const NetworkEntry = z.object({
   chain_id: z.string().min(1).max(64),
   rpc_urls: list(env.url),
   rpc_timeout_ms: whole(100, 60_000).prefault('5000'),
-  signer_keys: list(z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/, 'expected a private key of 64 hex digits')),
+  signer_keys: list(
+    z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/, 'expected a private key of 64 hex digits'),
+  ).optional(),
+  remote_signers: RemoteSigners.optional(),
   confirmations: whole(1, 1_000).prefault('1'),
   min_remaining_validity_seconds: whole(1, 3_600).prefault('6'),
   max_gas: NativeAmount.prefault('300000'),
@@ -77,10 +75,12 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   const ownIssues = own.flatMap(({ error }, index) =>
     (error?.issues ?? []).map(({ path: at, message }) => ({ path: [index, ...at], message })),
   )
-  const issues = [...(result.error?.issues ?? []), ...ownIssues].map(({ path: at, message }) => ({
-    place: placeOf(at),
-    message,
-  }))
+  const issues = [...(result.error?.issues ?? []), ...ownIssues, ...requireSigners(given)].map(
+    ({ path: at, message }) => ({
+      place: placeOf(at),
+      message,
+    }),
+  )
   const problems = [
     ...places.map((place) => `${place}: the variable ${unset.get(place) ?? ''} that it refers to is not set`),
     ...issues
@@ -88,8 +88,14 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
       .map(({ place, message }) => `${place}: ${message}`),
     ...renamedMembers(given),
     ...rejectDuplicates(entries),
+    ...refuseRemoteSigners(entries),
     ...(variables.NODE_ENV === 'production'
-      ? [...refuseDevelopmentKeys(entries), ...requireDailyFeeLimits(entries)]
+      ? [
+          ...refuseDevelopmentKeys(entries),
+          ...refuseWeakKeys(entries),
+          ...refusePlainHttp(entries),
+          ...requireDailyFeeLimits(entries),
+        ]
       : []),
   ]
   if (problems.length > 0)
@@ -148,9 +154,7 @@ function rejectDuplicates(entries: readonly NetworkEntry[]): string[] {
     ...new Set([name, chain_id, caip2({ ecosystem, chainId: chain_id })]),
   ])
   const ambiguous = repeated.length > 0 ? [] : repeatedIn(spellings)
-  const twinKeys = entries.filter(
-    ({ signer_keys }) => new Set(signer_keys.map(bare)).size < signer_keys.length,
-  )
+  const twinKeys = entries.filter(({ signer_keys: keys = [] }) => new Set(keys.map(bare)).size < keys.length)
   return [
     ...repeated.map((name) => `${name} is there twice`),
     ...ambiguous.map((text) => `${text} names two networks, by name, chain_id or CAIP-2`),
@@ -162,8 +166,42 @@ const repeatedIn = (texts: readonly string[]) => texts.filter((text, index) => t
 
 const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
   entries
-    .filter(({ signer_keys }) => signer_keys.some(isDevelopmentKey))
+    .filter(({ signer_keys = [] }) => signer_keys.some(isDevelopmentKey))
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
+
+const refuseWeakKeys = (entries: readonly NetworkEntry[]) =>
+  entries
+    .filter(({ signer_keys = [] }) =>
+      signer_keys.some((key) => !isDevelopmentKey(key) && isWeakSecret(bare(key))),
+    )
+    .map(({ name }) => `the signer_keys of ${name} hold a key that is easy to guess; make a random one`)
+
+const refusePlainHttp = (entries: readonly NetworkEntry[]) =>
+  entries.flatMap(({ rpc_urls, remote_signers }, index) => [
+    ...rpc_urls.flatMap((url, i) =>
+      isPlainHttpToPublicHost(url) ? [`${placeOf([index, 'rpc_urls', i])}: ${PLAIN_HTTP_REFUSED}`] : [],
+    ),
+    ...(remote_signers && isPlainHttpToPublicHost(remote_signers.url)
+      ? [`${placeOf([index, 'remote_signers', 'url'])}: ${PLAIN_HTTP_REFUSED}`]
+      : []),
+  ])
+
+/** In the raw file: the schema stops at the first invalid member. */
+const requireSigners = (given: unknown) =>
+  (Array.isArray(given) ? (given as unknown[]) : []).flatMap((entry, index) =>
+    typeof entry === 'object' && entry !== null && !('signer_keys' in entry) && !('remote_signers' in entry)
+      ? [{ path: [index, 'signer_keys'], message: 'not set; expected signer_keys, remote_signers or both' }]
+      : [],
+  )
+
+const refuseRemoteSigners = (entries: readonly NetworkEntry[]) =>
+  entries.flatMap(({ ecosystem, remote_signers }, index) =>
+    remote_signers === undefined || families[ecosystem]?.hasRemoteSigners === true
+      ? []
+      : [
+          `${placeOf([index, 'remote_signers'])}: a remote signer signs Keccak-256 digests, which ${ecosystem} chains do not use; give signer_keys`,
+        ],
+  )
 
 /** A user's share of the daily fees needs a daily fee limit. */
 const requireDailyFeeLimits = (entries: readonly NetworkEntry[]) =>
@@ -183,7 +221,8 @@ const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => (
   chainId: entry.chain_id,
   rpcUrls: entry.rpc_urls,
   rpcTimeoutMs: entry.rpc_timeout_ms,
-  signerKeys: entry.signer_keys.map((key) => `0x${bare(key)}`),
+  signerKeys: (entry.signer_keys ?? []).map((key) => `0x${bare(key)}`),
+  ...(entry.remote_signers === undefined ? {} : { remoteSigners: entry.remote_signers }),
   confirmations: entry.confirmations,
   minRemainingValiditySeconds: entry.min_remaining_validity_seconds,
   maxGas: entry.max_gas,

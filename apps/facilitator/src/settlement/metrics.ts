@@ -1,3 +1,4 @@
+import { type SignerFailure } from '@tollgate/chains'
 import { type Metrics } from '@tollgate/service'
 
 /** Counts of this process: the sum over all replicas is the total. */
@@ -10,12 +11,15 @@ export type SettlementMetrics = {
     claimedAt: Date
   }): void
   replaced(of: { network: string; signer: string }): void
+  /** A remote signer gave no usable signature. */
+  signerFailed(of: { network: string; signer: string; failure: SignerFailure }): void
   /** A reorg dropped a settlement that had been counted as settled. */
   reversed(of: { network: string }): void
   batch(of: { network: string; payments: number }): void
 }
 
 const SECONDS = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300, 900, 3_600]
+const FAILURES: readonly SignerFailure[] = ['unreachable', 'timeout', 'refused', 'invalid']
 const PAYMENTS = [1, 2, 3, 5, 8, 13, 20, 30, 40, 50]
 
 /** Every series of each network and signer starts at zero. */
@@ -34,6 +38,11 @@ export function createSettlementMetrics(parts: {
     name: 'tollgate_transactions_replaced_total',
     help: 'Transactions replaced by one with the same nonce and higher fees',
     labelNames: ['network', 'signer'],
+  })
+  const signerErrors = metrics.counter({
+    name: 'tollgate_signer_errors_total',
+    help: 'Requests to a remote signer that gave no usable signature: unreachable, timeout, refused or invalid',
+    labelNames: ['network', 'signer', 'failure'],
   })
   const reversed = metrics.counter({
     name: 'tollgate_settlements_reversed_total',
@@ -57,7 +66,10 @@ export function createSettlementMetrics(parts: {
     reversed.inc({ network }, 0)
     payments.zero({ network })
     for (const outcome of ['settled', 'failed', 'reversed']) duration.zero({ network, outcome })
-    for (const signer of chain.signer.addresses) replaced.inc({ network, signer }, 0)
+    for (const signer of chain.signer.addresses) {
+      replaced.inc({ network, signer }, 0)
+      for (const failure of FAILURES) signerErrors.inc({ network, signer, failure }, 0)
+    }
   }
 
   return {
@@ -66,6 +78,7 @@ export function createSettlementMetrics(parts: {
       duration.observe({ network, outcome }, Math.max(0, (now().getTime() - claimedAt.getTime()) / 1000))
     },
     replaced: (of) => replaced.inc(of),
+    signerFailed: (of) => signerErrors.inc(of),
     reversed: (of) => reversed.inc(of),
     batch: ({ network, payments: together }) => payments.observe({ network }, together),
   }

@@ -1,3 +1,4 @@
+import { type RemoteSignerSettings } from '@tollgate/chains'
 import { faulty } from './faulty'
 import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
 import { type PaymentRequest } from './payment'
@@ -7,7 +8,9 @@ export type Step = 'signed' | 'stored' | 'sent'
 export type CrashOrder = {
   step: Step
   rpcUrl: string
-  signerKey: string
+  /** Or a remote signer. */
+  signerKey?: string
+  remoteSigners?: RemoteSignerSettings
   databaseUrl: string
   body: PaymentRequest
   /** Default SIGKILL. A stopped process continues at SIGCONT and prints its response. */
@@ -18,7 +21,8 @@ async function main() {
   const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
   const { api } = await testFacilitator({
     rpcUrl: order.rpcUrl,
-    signerKeys: [order.signerKey],
+    signerKeys: order.signerKey === undefined ? [] : [order.signerKey],
+    ...(order.remoteSigners && { remoteSigners: order.remoteSigners }),
     databaseUrl: order.databaseUrl,
     families: dyingAt(order),
   })

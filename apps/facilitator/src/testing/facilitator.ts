@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
-import { families } from '@tollgate/chains'
+import { families, type RemoteSignerSettings } from '@tollgate/chains'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
@@ -29,6 +29,8 @@ export type TestOptions = {
   rpcTimeoutMs?: number
   /** One new signer by default, with ether on the chain at `chainUrl`. */
   signerKeys?: readonly string[]
+  /** Further signers; without `signerKeys` the only ones. */
+  remoteSigners?: RemoteSignerSettings
   /** The chain itself, if `rpcUrl` is another node in front of it. */
   chainUrl?: string
   /** The database of another replica; a new one by default. */
@@ -51,7 +53,7 @@ export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 
 export async function testFacilitator(options: TestOptions = {}) {
   const { rpcUrl = sharedChain(), chainUrl = rpcUrl, now = () => new Date() } = options
-  const { signerKeys = [(await newSigner(chainUrl)).privateKey] } = options
+  const { signerKeys = options.remoteSigners ? [] : [(await newSigner(chainUrl)).privateKey] } = options
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase('facilitator'))
   const settings = { ...options, rpcUrl, signerKeys, databaseUrl }
   const configuration = configurationOf(settings)
@@ -166,6 +168,7 @@ function configurationOf(options: Settings): Configuration {
     rpcUrls: [rpcUrl, ...(options.moreRpcUrls ?? [])],
     rpcTimeoutMs: options.rpcTimeoutMs ?? 2_000,
     signerKeys,
+    ...(options.remoteSigners && { remoteSigners: options.remoteSigners }),
     confirmations: 1,
     minRemainingValiditySeconds: 6,
     maxGas,

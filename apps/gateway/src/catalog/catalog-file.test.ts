@@ -20,6 +20,25 @@ function errorsIn(text: string): string[] {
   }
   throw new Error('The catalog was not refused')
 }
+test('in production nodes by http:// on public hosts are refused, each with its place', () => {
+  const text = stringify({
+    plans: [plan],
+    providers: [
+      {
+        ...provider,
+        rpc: ['https://node.example', 'http://node.example/key', 'http://erigon.nodes.svc:8545'],
+        rest: ['http://8.8.8.8/key', 'http://10.0.0.1'],
+      },
+    ],
+  })
+  expect(parseCatalog(text).providers).toHaveLength(1)
+  const read = () => parseCatalog(text, { isProduction: true })
+  expect(read).toThrow(
+    /providers\[?.?0.*rpc.*1.*http:\/\/ to a public host.*rest.*0.*http:\/\/ to a public host/s,
+  )
+  expect(read).not.toThrow(/key/)
+})
+
 test('a catalog file is read, with defaults for omitted fields', () => {
   expect(parseCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
     plans: [{ ...plan, max_timeout_seconds: 60, transfer_methods: [], active: true }],

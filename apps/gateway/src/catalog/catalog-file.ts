@@ -1,4 +1,5 @@
 import { Amount, Ecosystem, TransferMethod } from '@tollgate/protocol'
+import { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from '@tollgate/service'
 import { z } from 'zod'
 import { problemsOfPlan } from './plan'
 import { parseYaml } from './yaml-diagnostics'
@@ -108,4 +109,18 @@ export const CatalogFile = z.strictObject({
 })
 export type CatalogFile = z.infer<typeof CatalogFile>
 
-export const parseCatalog = (text: string): CatalogFile => parseYaml(CatalogFile, text)
+const ProductionCatalogFile = CatalogFile.superRefine(({ providers }, context) => {
+  for (const [index, provider] of providers.entries())
+    for (const transport of ['rpc', 'rest'] as const)
+      for (const [place, url] of provider[transport].entries())
+        if (isPlainHttpToPublicHost(url))
+          context.addIssue({
+            code: 'custom',
+            path: ['providers', index, transport, place],
+            message: `is ${PLAIN_HTTP_REFUSED}`,
+          })
+})
+
+/** `isProduction`: refuses nodes by `http://` on public hosts. */
+export const parseCatalog = (text: string, { isProduction = false } = {}): CatalogFile =>
+  parseYaml(isProduction ? ProductionCatalogFile : CatalogFile, text)

@@ -2,16 +2,16 @@ import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
 import { createFurthestNodeRetry } from '../furthest-node'
-import { addressOf } from './address'
+import type { Signer } from '../signers/signer'
 import { broadcast } from './settlement/broadcast'
 import { termsChecks } from './transfer-methods/bank-send/checks'
 import { isSequenceSpent, isSpentAt, sequenceOf } from './observation/confirmations'
 import { paymentStatus } from './observation/payment-status'
-import { publicKeyOf } from './settlement/feegrant/grant-transaction'
 import { replaceGrants, signGrants } from './settlement/feegrant/sign-grants'
 import { batches, sponsorship } from './settlement/feegrant/sponsorship'
 import { feeFor } from './settlement/fees'
 import { includes, transactionStatus } from './observation/transaction-status'
+import { keySigner } from './signing/key-signer'
 import type { CosmosNetwork, CosmosSettings } from './network'
 import type { CosmosPayment } from './transfer-methods/bank-send/payment'
 import { createRpc } from './rpc'
@@ -26,12 +26,15 @@ function checkSettings({
   chainId,
   rpcUrls,
   signerKeys,
+  remoteSigners,
   gaslessMaxFee,
   maxFeesPerDay,
 }: NetworkSettings & CosmosSettings): void {
   if (!isChainId(chainId)) throw new Error(`${name}: ${chainId} is not a chain id such as cosmoshub-4`)
   if (!RpcUrls.safeParse(rpcUrls).success)
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
+  if (remoteSigners !== undefined)
+    throw new Error(`${name}: a remote signer cannot sign SHA-256 digests; give a signer key`)
   if (signerKeys.length > 1)
     throw new Error(
       `${name}: give at most one signer key, because clients name one account as their fee granter`,
@@ -41,16 +44,6 @@ function checkSettings({
     throw new Error(`${name}: give a signer key, whose account pays the fees of payments`)
   if (maxFeesPerDay === undefined)
     throw new Error(`${name}: set the maximum fees that the facilitator pays in a day`)
-}
-
-function readKey(text: string): { key: Uint8Array; publicKey: Uint8Array } {
-  try {
-    const key = new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
-    return { key, publicKey: publicKeyOf(key) }
-  } catch {
-    // The library's error message may contain the key.
-    throw new Error('The signer key is not a private key: give 64 hex digits')
-  }
 }
 
 /** CometBFT blocks are final. */
@@ -64,19 +57,20 @@ const THRESHOLD_PAYMENTS = 100n
 /** A Cosmos network over CometBFT JSON-RPC. Throws if the settings are invalid. */
 export function createChain({
   signerKeys,
+  remoteSigners,
   ...settings
 }: NetworkSettings & CosmosSettings): Chain<CosmosPayment> {
-  checkSettings({ signerKeys, ...settings })
+  checkSettings({ signerKeys, ...(remoteSigners && { remoteSigners }), ...settings })
   const { name, ecosystem, chainId, prefix, feeDenom, gasPrice, gaslessMaxFee, maxGas } = settings
-  const [own] = signerKeys.map(readKey)
-  const signer = own && addressOf({ type: 'secp256k1', bytes: own.publicKey }, prefix)
+  const [own] = signerKeys.map((text) => keySigner(text, prefix))
+  const signer = own?.address
   const rpc = createRpc(settings)
   const network: CosmosNetwork = { ...settings, rpc, signer: signer ?? '' }
 
-  function keyOf(address: string): Uint8Array {
+  function signerOf(address: string): Signer {
     if (own === undefined || address !== signer)
       throw new Error(`${address} is not a signer of ${name}: use one of ChainSigner.addresses`)
-    return own.key
+    return own
   }
 
   const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
@@ -114,9 +108,11 @@ export function createChain({
       currency: { symbol: feeDenom, decimals: 0 },
       funds: (address) => rpc.balance(address, feeDenom),
       nextNonce: async (address) => sequenceOf(await rpc.account(address)),
+      isAvailable: () => Promise.resolve(true),
+      findProblem: () => Promise.resolve(undefined),
       isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
-      sign: async (batch, from) => signGrants(network, keyOf(from.signer), batch, from),
-      replace: async (transaction, from) => replaceGrants(network, keyOf(from.signer), transaction),
+      sign: async (batch, from) => signGrants(network, signerOf(from.signer), batch, from),
+      replace: async (transaction, from) => replaceGrants(network, signerOf(from.signer), transaction),
     },
 
     payments: {

@@ -15,6 +15,7 @@ export const cosmos: Family<CosmosPayment, CosmosSettings> = {
   verifySignIn,
   readPayment,
   checkOffline,
+  hasRemoteSigners: false,
   mismatch: { payTo: 'invalid_payment', amount: 'invalid_payment' },
   configuration: CosmosConfiguration,
   connect: createChain,

@@ -43,7 +43,7 @@ export const CosmosConfiguration: z.ZodType<CosmosSettings> = z
     ...(gasless_max_fee === undefined ? {} : { gaslessMaxFee: gasless_max_fee }),
   }))
 
-export type CosmosNetwork = Omit<NetworkSettings, 'signerKeys'> &
+export type CosmosNetwork = Omit<NetworkSettings, 'signerKeys' | 'remoteSigners'> &
   CosmosSettings & {
     rpc: CosmosRpc
     /** The fee granter of gasless payments; empty if there is no signer key. */

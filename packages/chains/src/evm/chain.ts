@@ -1,9 +1,12 @@
-import { computeAddress, SigningKey } from 'ethers'
 import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
 import { createFurthestNodeRetry } from '../furthest-node'
+import { createKeySigner } from '../signers/key-signer'
+import { createRemoteSigners } from '../signers/remote-signer'
+import type { Signer } from '../signers/signer'
 import { Quantity } from './rpc-schemas'
+import { evmScheme } from './signing/scheme'
 import { batches } from './settlement/batches'
 import { broadcast } from './settlement/broadcast'
 import { termsChecks } from './transfer-methods/checks'
@@ -19,18 +22,20 @@ import { createRpc } from './rpc'
 import { replace, signBatch } from './settlement/sign-batch'
 import { validateToken } from './tokens/token-validation'
 
-/** The keys by address. An error names a wrong key by its position and never contains it. */
-function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey> {
-  return new Map(
-    signerKeys.map((text, i) => {
-      try {
-        const key = new SigningKey(text)
-        return [computeAddress(key), key]
-      } catch {
-        throw new Error(`Signer key ${i + 1} is no private key: give 0x and 64 hex digits`)
-      }
-    }),
-  )
+/** An error names a wrong key by its position and never contains it. */
+const keySigners = (signerKeys: readonly string[]): Signer[] =>
+  signerKeys.map((text, i) => {
+    try {
+      return createKeySigner(text, evmScheme)
+    } catch {
+      throw new Error(`Signer key ${i + 1} is no private key: give 0x and 64 hex digits`)
+    }
+  })
+
+function byAddress(name: string, signers: readonly Signer[]): ReadonlyMap<string, Signer> {
+  const found = new Map(signers.map((signer) => [signer.address, signer]))
+  if (found.size < signers.length) throw new Error(`${name}: two of the signers are the same account`)
+  return found
 }
 
 /** An EIP-155 chain id in decimal digits. */
@@ -49,21 +54,27 @@ const WEI_DECIMALS = 18
 const BALANCE_THRESHOLD = 10n ** 16n
 
 /** An EVM network over JSON-RPC. Throws if the settings are invalid. */
-export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSettings): Chain<EvmPayment> {
+export function createChain({
+  signerKeys,
+  remoteSigners,
+  ...settings
+}: NetworkSettings & EvmSettings): Chain<EvmPayment> {
   checkSettings({ signerKeys, ...settings })
   const { name, ecosystem, chainId, maxGas } = settings
-  const keys = readKeys(signerKeys)
-  const signers = [...keys.keys()]
+  const local = keySigners(signerKeys)
+  const remote = remoteSigners && createRemoteSigners(remoteSigners, evmScheme)
+  const accounts = byAddress(name, [...local, ...(remote?.signers ?? [])])
+  const signers = [...accounts.keys()]
   const rpc = createRpc(settings)
   const network: EvmNetwork = { ...settings, rpc, signers, gasModel: createGasModel() }
   const hasMulticall = createMulticallDetector(rpc)
   const hasPermit2 = createPermit2Detector(rpc)
 
-  function keyOf(signer: string): SigningKey {
-    const key = keys.get(signer)
-    if (key === undefined)
-      throw new Error(`${signer} is no signer of ${name}: take one of ChainSigner.addresses`)
-    return key
+  function signerOf(address: string): Signer {
+    const signer = accounts.get(address)
+    if (signer === undefined)
+      throw new Error(`${address} is no signer of ${name}: take one of ChainSigner.addresses`)
+    return signer
   }
 
   const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
@@ -95,10 +106,12 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
       currency: { decimals: WEI_DECIMALS },
       funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
       nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
+      isAvailable: async (signer) => (await signerOf(signer).remote?.isAvailable()) ?? true,
+      findProblem: async (signer) => signerOf(signer).remote?.check(),
       isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
       sign: async (batch, from) =>
-        retryOnFurthestNode((on) => signBatch(on, keyOf(from.signer), batch, from), dependsOnState),
-      replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
+        retryOnFurthestNode((on) => signBatch(on, signerOf(from.signer), batch, from), dependsOnState),
+      replace: async (transaction, from) => replace(network, signerOf(from.signer), transaction, from),
     },
 
     payments: {
@@ -128,6 +141,9 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
       validate: (wanted) => validateToken(rpc, { name, chainId, maxGas, signers }, wanted),
     },
 
-    close: () => rpc.close(),
+    close() {
+      rpc.close()
+      remote?.close()
+    },
   }
 }

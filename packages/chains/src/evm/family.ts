@@ -16,6 +16,7 @@ export const evm: Family<EvmPayment, EvmSettings> = {
   verifyContractSignIn,
   readPayment,
   checkOffline,
+  hasRemoteSigners: true,
   mismatch: {
     payTo: 'invalid_exact_evm_payload_recipient_mismatch',
     amount: 'invalid_exact_evm_payload_authorization_value',

@@ -29,7 +29,7 @@ export const EvmConfiguration: z.ZodType<EvmSettings> = z
     walletFactories,
   }))
 
-export type EvmNetwork = Omit<NetworkSettings, 'signerKeys'> &
+export type EvmNetwork = Omit<NetworkSettings, 'signerKeys' | 'remoteSigners'> &
   EvmSettings & {
     rpc: Rpc
     signers: readonly string[]

@@ -183,7 +183,12 @@ export const OperatorSigner = z
       ),
     nativeSymbol: native.nativeSymbol,
     nativeDecimals: native.nativeDecimals.nullable(),
-    error: z.string().nullable().describe('Why its balance could not be read; null if it was.'),
+    error: z
+      .string()
+      .nullable()
+      .describe(
+        'Why its balance could not be read, or why the service that holds its key cannot sign; otherwise null.',
+      ),
   })
   .meta({ id: 'OperatorSigner', examples: [exampleSigner] })
 export type OperatorSigner = z.infer<typeof OperatorSigner>

@@ -23,6 +23,13 @@ export function createSignerView(parts: { networks: readonly Network[]; pool: Po
   const views = configured.map(({ network, signer }) => ({
     network,
     signer,
+    readProblem: createCachedPart({
+      name: `state of ${signer} on ${network.name}`,
+      read: () => network.chain.signer.findProblem(signer),
+      ttlMs: BALANCE_TTL_MS,
+      timeoutMs: TIMEOUT_MS,
+      logger,
+    }),
     readBalance: createCachedPart({
       name: `balance of ${signer} on ${network.name}`,
       read: () => network.chain.signer.funds(signer),
@@ -46,8 +53,9 @@ export function createSignerView(parts: { networks: readonly Network[]; pool: Po
   })
 
   return async (): Promise<{ signers: OperatorSigner[]; error: string | null }> => {
-    const [database, balances] = await Promise.all([
+    const [database, problems, balances] = await Promise.all([
       readDatabase(),
+      Promise.all(views.map(({ readProblem }) => readProblem())),
       Promise.all(views.map(({ readBalance }) => readBalance())),
     ])
     const { leaders, pending } = database.value ?? {}
@@ -64,7 +72,7 @@ export function createSignerView(parts: { networks: readonly Network[]; pool: Po
         isLow: balance === undefined ? null : balance < threshold,
         pendingTransactions: pending ? countOf(pending, network.name, signer) : null,
         leader: leaders?.[index] ?? null,
-        error,
+        error: error ?? problems[index]?.value ?? problems[index]?.error ?? null,
       }
     })
     return { signers: [...signers, ...removedSigners(pending ?? [], configured)], error: database.error }

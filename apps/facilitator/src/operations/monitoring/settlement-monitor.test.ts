@@ -13,7 +13,7 @@ const watchedSigner: MonitoredSigner = {
   network: {
     name: 'base',
     signerBalanceWarning: 1n,
-    chain: { signer: { funds: () => Promise.resolve(1n) } },
+    chain: { signer: { findProblem: () => Promise.resolve(undefined), funds: () => Promise.resolve(1n) } },
   },
   signer,
   isLeader: () => true,

@@ -16,7 +16,10 @@ FROM (
 
 type Level = 'enough' | 'low' | 'empty'
 
-/** Exports each signer's balance, and logs when it is low, empty (too little for one more settlement) or sufficient again. */
+/**
+ * Exports each signer's balance and whether it can sign, and logs when it is low, empty (too little for one more settlement) or sufficient again, and
+ * when a remote signer cannot sign or can again.
+ */
 export function startSignerMonitor(parts: {
   signers: readonly MonitoredSigner[]
   pool: Pool
@@ -30,6 +33,11 @@ export function startSignerMonitor(parts: {
   const balance = metrics.gauge({
     name: 'tollgate_signer_balance',
     help: 'Balance of a signer in the smallest native unit, rounded to a float',
+    labelNames,
+  })
+  const available = metrics.gauge({
+    name: 'tollgate_signer_available',
+    help: '0 if the remote signer does not answer or does not have the key, else 1',
     labelNames,
   })
   const threshold = metrics.gauge({
@@ -50,8 +58,14 @@ export function startSignerMonitor(parts: {
     threshold.set({ network: network.name, signer }, Number(network.signerBalanceWarning))
   const checks = signers.map((monitored) => {
     const report = createReporter(monitored, logger, now)
-    return async () => {
-      const { network, signer } = monitored
+    const reportProblem = createProblemReporter(monitored, logger, now)
+    const { network, signer } = monitored
+    async function checkSigner() {
+      const problem = await network.chain.signer.findProblem(signer)
+      available.set({ network: network.name, signer }, problem === undefined ? 1 : 0)
+      reportProblem(problem)
+    }
+    async function checkFunds() {
       try {
         const funds = await network.chain.signer.funds(signer)
         balance.set({ network: network.name, signer }, Number(funds))
@@ -60,6 +74,7 @@ export function startSignerMonitor(parts: {
         logger.warn('signer balance read failed', { network: network.name, signer, error })
       }
     }
+    return () => Promise.all([checkSigner(), checkFunds()])
   })
 
   async function levelOf({ network, signer }: MonitoredSigner, funds: bigint): Promise<Level> {
@@ -76,6 +91,19 @@ export function startSignerMonitor(parts: {
     },
     onError: (error) => logger.warn('signer balance check failed', { error }),
   })
+}
+
+function createProblemReporter({ network, signer }: MonitoredSigner, logger: Logger, now: () => Date) {
+  let last: { problem: string | undefined; at: number } = { problem: undefined, at: 0 }
+  return (problem: string | undefined) => {
+    const at = now().getTime()
+    const isRepeated = (problem === undefined) === (last.problem === undefined)
+    if (isRepeated && (problem === undefined || at - last.at < LOG_INTERVAL_MS)) return
+    last = { problem, at }
+    const facts = { network: network.name, signer }
+    if (problem === undefined) logger.info('remote signer restored', facts)
+    else logger.error('remote signer unavailable', { ...facts, problem })
+  }
 }
 
 function createReporter({ network, signer }: MonitoredSigner, logger: Logger, now: () => Date) {

@@ -9,8 +9,10 @@ import {
   type DeferredClaim,
   type ValidClaim,
 } from '../claims/validate-claim'
+import { type SettlementMetrics } from '../metrics'
 import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type Budget } from './fee-budget'
+import { createSignerFailureReporter } from './signer-failures'
 import {
   decideBatch,
   decideUnsigned,
@@ -37,6 +39,7 @@ export function createBatchSigner({
   signing,
   resolveRefusal,
   retryIndividually,
+  metrics,
   steps,
   logger,
 }: {
@@ -45,9 +48,11 @@ export function createBatchSigner({
   signing: SigningStore
   resolveRefusal: ClaimValidator['resolveRefusal']
   retryIndividually: (claim: Claim) => void
+  metrics: SettlementMetrics
   steps: SettlementSteps
   logger: Logger
 }) {
+  const reportFailure = createSignerFailureReporter({ network: name, signer, metrics, logger })
   /** `room`: how many more transactions of the signer may be pending. */
   async function signAll(
     session: PoolClient,
@@ -126,7 +131,7 @@ export function createBatchSigner({
     const claims = batch.map(({ claim }) => claim)
     const signing = inStep(steps.start(claims, 'sign transaction'), (span) =>
       withActiveSpan(span, () => chain.signer.sign(batch, { signer, nonce })),
-    )
+    ).catch(reportFailure)
     return (await Promise.allSettled([signing]))[0]
   }
 

@@ -37,7 +37,7 @@ export function createClaimSigner(parts: {
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, claimStore, signing, feeBudget, steps, logger, now } = parts
+  const { network, signer, claimStore, signing, feeBudget, metrics, steps, logger, now } = parts
   const { chain, name } = network
   const { validateClaim, resolveRefusal } = createClaimValidator({ network, now })
   const { postpone, waiting, forget } = createClaimBackoff(now)
@@ -49,6 +49,7 @@ export function createClaimSigner(parts: {
     signing,
     resolveRefusal,
     retryIndividually,
+    metrics,
     steps,
     logger,
   })
@@ -74,9 +75,11 @@ export function createClaimSigner(parts: {
 
   async function signAndStore(session: PoolClient): Promise<RoundResult> {
     let locked: Claim[] = []
+    // Before the database transaction, because a remote signer that failed is asked again.
+    const isAvailable = await chain.signer.isAvailable(signer)
     try {
       const round = await inTransaction(session, async () => {
-        const room = MAX_PENDING - (await signing.unminedCount(session, name, signer))
+        const room = isAvailable ? MAX_PENDING - (await signing.unminedCount(session, name, signer)) : 0
         // Transactions that payers signed need no nonce of ours.
         if (room > 0 || chain.payments.sponsorship)
           locked = await claimStore.lockClaimed(session, name, limit, waiting())

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type OwnTransaction, type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, SignerUnavailable, type OwnTransaction, type Refusal } from '@tollgate/chains'
 import { type Claim } from '../claims/claim'
 import { WAITS_FOR_ITS_PAYER, type DeferredClaim, type ValidClaim } from '../claims/validate-claim'
 import { isRefusal } from '../refusal'
@@ -144,7 +144,7 @@ export function decideUnsigned(
       if (attempt?.status === 'fulfilled')
         return isRefusal(attempt.value) ? refuseBatch(batch, attempt.value) : { action: 'next-round' }
       const problem: unknown = attempt?.reason
-      return problem instanceof ChainUnavailable
+      return problem instanceof ChainUnavailable || problem instanceof SignerUnavailable
         ? { action: 'defer', problem }
         : { action: 'retry-individually', problem }
     }

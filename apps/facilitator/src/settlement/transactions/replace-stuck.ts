@@ -6,6 +6,7 @@ import { type SettlementMetrics } from '../metrics'
 import { type Broadcaster } from '../signing/broadcaster'
 import { type Claim } from '../claims/claim'
 import { type ClaimStore } from '../claims/claim-store'
+import { createSignerFailureReporter } from '../signing/signer-failures'
 import { type SigningStore } from '../signing/signing-store'
 import { type TransactionStore } from './transaction-store'
 
@@ -27,6 +28,7 @@ export function createStuckReplacer(parts: {
 }) {
   const { network, signer, claimStore, signing, transactions, send, metrics, logger } = parts
   const { chain, name, maxFeesPerDay: dailyLimit } = network
+  const reportFailure = createSignerFailureReporter({ network: name, signer, metrics, logger })
 
   const isWithinDailyLimit = async (session: PoolClient, id: bigint, cost: bigint) =>
     dailyLimit === undefined || (await signing.feesOfDay(session, name, id)) + cost <= dailyLimit
@@ -40,13 +42,14 @@ export function createStuckReplacer(parts: {
 
   /** One pass. Each version is stored before it is broadcast; whichever is mined settles the same payments. */
   return async function replaceStuck(session: PoolClient): Promise<void> {
+    if (!(await chain.signer.isAvailable(signer))) return
     const versions = await inTransaction(session, async () => {
       const stuck = await transactions.waiting(session, name, signer, {
         seconds: WAIT_SECONDS,
         overdueSeconds: OVERDUE_SECONDS,
       })
       const requests = stuck.map(({ transaction, isOverdue }) =>
-        chain.signer.replace(transaction, { signer, isOverdue }),
+        chain.signer.replace(transaction, { signer, isOverdue }).catch(reportFailure),
       )
       // Query the chain first: reading the fees of the day takes a lock that others wait for.
       const replacements = await Promise.all(requests)

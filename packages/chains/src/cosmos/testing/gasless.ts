@@ -4,6 +4,7 @@ import type { PendingPayment, SignedTransaction, Terms } from '../../family'
 import { broadcast } from '../settlement/broadcast'
 import { signGrants } from '../settlement/feegrant/sign-grants'
 import { type GrantTransaction, signGrantTransaction } from '../settlement/feegrant/grant-transaction'
+import { keySigner } from '../signing/key-signer'
 import type { CosmosNetwork } from '../network'
 import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
 import { createRpc } from '../rpc'
@@ -18,6 +19,7 @@ export async function openGaslessWorld() {
   const node = await startCosmos()
   const { rpcUrl } = node
   const granter = walletOf(randomBytes(32))
+  const signer = keySigner(Buffer.from(granter.privateKey).toString('hex'), 'cosmos')
   const recipient = walletOf(randomBytes(32)).address
   const nodes = { name: CHAIN_ID, chainId: CHAIN_ID, rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000 }
   const rpc = createRpc(nodes)
@@ -83,7 +85,7 @@ export async function openGaslessWorld() {
   const sign = async (
     payments: readonly CosmosPayment[],
     { nonce, on = network }: { nonce?: bigint; on?: CosmosNetwork } = {},
-  ) => signGrants(on, granter.privateKey, payments.map(pending), { nonce: nonce ?? (await nextNonce()) })
+  ) => signGrants(on, signer, payments.map(pending), { nonce: nonce ?? (await nextNonce()) })
 
   async function signed(...of: Parameters<typeof sign>) {
     const transaction = await sign(...of)
@@ -104,7 +106,7 @@ export async function openGaslessWorld() {
     const { accountNumber, sequence } = await accountOf(granter.address)
     const fee = { denom: 'uatom', amount: 10_000n }
     return send(
-      signGrantTransaction(granter.privateKey, {
+      await signGrantTransaction(signer, {
         messages,
         gas: 400_000n,
         fee,
@@ -132,6 +134,7 @@ export async function openGaslessWorld() {
     setMinimumGasPrice: (price: string) => ask('dev_setMinimumGasPrice', price),
     network,
     granter,
+    signer,
     terms,
     newPayer,
     pay,

@@ -1,4 +1,4 @@
-import { type SigningKey, Transaction } from 'ethers'
+import { Transaction } from 'ethers'
 import type { PendingPayment, OwnTransaction, Refusal, SignedTransaction } from '../../family'
 import { Data, Quantity, quantity } from '../rpc-schemas'
 import { MOST_GAS, withMargin } from './gas-model'
@@ -7,13 +7,9 @@ import { askPrice, covers, type Fees, feesAt, feesToReplace, isAmple } from './f
 import type { SettlementCall } from '../transfer-methods/transfer-method'
 import { deployAndCall } from './deployment'
 import { aggregate3, MULTICALL3 } from './multicall'
+import type { Signer } from '../../signers/signer'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
-
-function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
-  transaction.signature = key.sign(transaction.unsignedHash)
-  return { raw: transaction.serialized, hash: transaction.hash ?? '' }
-}
 
 type Plan = Pick<SettlementCall, 'to' | 'data' | 'notBefore'> & {
   /** The call whose gas is estimated. */
@@ -58,13 +54,13 @@ async function withDeployment(
 /** See `ChainSigner.sign`. Signs an EIP-1559 transaction. */
 export async function signBatch(
   network: EvmNetwork,
-  key: SigningKey,
+  signer: Signer,
   batch: readonly PendingPayment<EvmPayment>[],
-  { signer, nonce }: { signer: string; nonce: bigint },
+  { nonce }: { nonce: bigint },
 ): Promise<OwnTransaction | Refusal> {
   const { chainId, maxFeePerGas: cap } = network
   const planned = await plan(network, batch)
-  const [price, gas] = await Promise.all([askPrice(network), gasOf(network, planned, batch, signer)])
+  const [price, gas] = await Promise.all([askPrice(network), gasOf(network, planned, batch, signer.address)])
   if ('reverted' in gas) return { reason: 'invalid_transaction_state', detail: gas.reverted }
   const fees = feesAt(price, cap)
   if (fees === undefined)
@@ -75,7 +71,7 @@ export async function signBatch(
   const gasLimit = withMargin(gas.value, planned.gasLimit)
   const { to, data } = planned
   const transaction = { chainId: BigInt(chainId), to, data, nonce, gasLimit, ...fees }
-  return { ...signTransaction(transaction, key), cost: gasLimit * fees.maxFeePerGas }
+  return { ...(await signTransaction(transaction, signer)), cost: gasLimit * fees.maxFeePerGas }
 }
 
 type Gas = Awaited<ReturnType<typeof estimateGas>>
@@ -116,24 +112,23 @@ async function estimateGas(
   return 'reverted' in gas && notBefore >= timestamp ? estimate('pending') : gas
 }
 
-/** See `ChainSigner.replace`; `key` is the signer's. */
+/** See `ChainSigner.replace`. */
 export async function replace(
   network: EvmNetwork,
-  key: SigningKey,
+  signer: Signer,
   { raw }: SignedTransaction,
-  { signer, isOverdue }: { signer: string; isOverdue: boolean },
+  { isOverdue }: { isOverdue: boolean },
 ): Promise<OwnTransaction | undefined> {
   const transaction = Transaction.from(raw)
-  const { from, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  if (from !== signer || maxFeePerGas === null || maxPriorityFeePerGas === null)
-    throw new Error(`The transaction is none that ${signer} signed for a settlement`)
+  const { from, to, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  if (from !== signer.address || to === null || maxFeePerGas === null || maxPriorityFeePerGas === null)
+    throw new Error(`The transaction is none that ${signer.address} signed for a settlement`)
   const old: Fees = { maxFeePerGas, maxPriorityFeePerGas }
   const price = await askPrice(network)
   if (isOverdue ? isAmple(old, price) : covers(old, price)) return undefined
   const fees = feesToReplace(old, price, network.maxFeePerGas)
   if (fees === undefined) return undefined
-  return {
-    ...signed(Object.assign(transaction, fees), key),
-    cost: transaction.gasLimit * fees.maxFeePerGas,
-  }
+  const { chainId, nonce, gasLimit, data } = transaction
+  const version = { chainId, to, data, nonce: BigInt(nonce), gasLimit, ...fees }
+  return { ...(await signTransaction(version, signer)), cost: gasLimit * fees.maxFeePerGas }
 }

@@ -1,6 +1,8 @@
-import { type SigningKey } from 'ethers'
 import { type SignedTransaction } from '../../family'
 import { keccak256 } from '../../keccak'
+import { recoverPublicKey, uncompressPublicKey } from '../../secp256k1'
+import type { Signer } from '../../signers/signer'
+import { evmScheme } from '../signing/scheme'
 
 /** An EIP-1559 transaction without an access list. `data` in hex. */
 export type Eip1559Transaction = {
@@ -17,7 +19,10 @@ export type Eip1559Transaction = {
  * Signs the transaction. The encoder of ethers copies each byte of the data as a number, and encodes three times: with 200
  * payments in the data that takes 80 ms, this 2 ms.
  */
-export function signTransaction(transaction: Eip1559Transaction, key: SigningKey): SignedTransaction {
+export async function signTransaction(
+  transaction: Eip1559Transaction,
+  signer: Signer,
+): Promise<SignedTransaction> {
   const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction
   const numbers = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit].map(rlpNumber).join('')
   const content =
@@ -26,14 +31,32 @@ export function signTransaction(transaction: Eip1559Transaction, key: SigningKey
     rlpNumber(NO_VALUE) +
     rlpBytes(lowerHex(data)) +
     rlpList(NO_ACCESS_LIST)
-  const { r, s, yParity } = key.sign(hashOf(typed(content)))
-  const raw = typed(content + [BigInt(yParity), BigInt(r), BigInt(s)].map(rlpNumber).join(''))
+  const message = bytesOf(typed(content))
+  const rs = await signer.sign(message)
+  const yParity = recoveryOf(evmScheme.digestOf(message), rs, signer)
+  const signature = [BigInt(yParity), numberOf(rs.subarray(0, 32)), numberOf(rs.subarray(32))]
+  const raw = typed(content + signature.map(rlpNumber).join(''))
   return { raw, hash: hashOf(raw) }
 }
 
+/** Which of the two points that a signature can be of is the signer's key. */
+function recoveryOf(digest: Uint8Array, rs: Uint8Array, { address, publicKey }: Signer): number {
+  const key = uncompressPublicKey(publicKey)
+  const recovery = [0, 1].find((id) => {
+    const recovered = recoverPublicKey(digest, rs, id)
+    return key !== undefined && recovered !== undefined && Buffer.compare(recovered, key) === 0
+  })
+  if (recovery === undefined) throw new Error(`The signature is not of the key of ${address}`)
+  return recovery
+}
+
+const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+
+const bytesOf = (hex: string): Uint8Array => Buffer.from(hex.slice(2), 'hex')
+
 const lowerHex = (hex: string): string => hex.slice(2).toLowerCase()
 
-const hashOf = (hex: string): string => keccak256(Buffer.from(hex.slice(2), 'hex'))
+const hashOf = (hex: string): string => keccak256(bytesOf(hex))
 
 const NO_VALUE = 0n
 const NO_ACCESS_LIST = ''

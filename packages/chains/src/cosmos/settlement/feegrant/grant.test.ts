@@ -1,15 +1,14 @@
-import { addressOf } from '../../address'
+import { keySigner } from '../../signing/key-signer'
 import { signBytesOf } from '../../signing/sign-bytes'
 import { field, joined } from '../../testing/transaction'
 import { decodeTx } from '../../signing/tx'
 import { grantMessage, readGrant, revokeMessage } from './grant'
-import { publicKeyOf, signGrantTransaction, encodeUnsigned } from './grant-transaction'
+import { signGrantTransaction, encodeUnsigned } from './grant-transaction'
 import { isSignedBy } from '../../signing/public-key'
 
-const key = Buffer.alloc(32, 7)
-const bytes = publicKeyOf(key)
-const granter = addressOf({ type: 'secp256k1', bytes }, 'cosmos')
-const grantee = addressOf({ type: 'secp256k1', bytes: publicKeyOf(Buffer.alloc(32, 8)) }, 'cosmos')
+const signer = keySigner('07'.repeat(32), 'cosmos')
+const { publicKey: bytes, address: granter } = signer
+const { address: grantee } = keySigner('08'.repeat(32), 'cosmos')
 const grant = { granter, grantee, coin: { denom: 'uatom', amount: 5_000n }, expiresAt: 1_800_000_600n }
 const text = (value: string) => Buffer.from(value)
 const parties = joined(field(1, text(granter)), field(2, text(grantee)))
@@ -63,8 +62,8 @@ describe('a transaction of our own', () => {
   }
   const decoded = (raw: string) => decodeTx(Buffer.from(raw, 'base64'))!
 
-  test('is signed for its chain, account and sequence, in the one encoding there is of it', () => {
-    const { raw, hash } = signGrantTransaction(key, own)
+  test('is signed for its chain, account and sequence, in the one encoding there is of it', async () => {
+    const { raw, hash } = await signGrantTransaction(signer, own)
     const tx = decoded(raw)
     expect(tx).toMatchObject({
       hash,
@@ -81,17 +80,17 @@ describe('a transaction of our own', () => {
     expect(isSigned({ ...own, chainId: 'cosmoshub-4' })).toBe(false)
   })
 
-  test('is the same each time it is signed', () =>
-    expect(signGrantTransaction(key, own)).toEqual(signGrantTransaction(key, own)))
+  test('is the same each time it is signed', async () =>
+    expect(await signGrantTransaction(signer, own)).toEqual(await signGrantTransaction(signer, own)))
 
-  test('offers no coins where its fee is zero', () =>
-    expect(
-      decoded(signGrantTransaction(key, { ...own, fee: { denom: 'uatom', amount: 0n } }).raw).fee.coins,
-    ).toEqual([]))
+  test('offers no coins where its fee is zero', async () => {
+    const { raw } = await signGrantTransaction(signer, { ...own, fee: { denom: 'uatom', amount: 0n } })
+    expect(decoded(raw).fee.coins).toEqual([])
+  })
 
-  test('is simulated at its true length, under a signature that is worth nothing', () => {
-    const signed = Buffer.from(signGrantTransaction(key, own).raw, 'base64')
-    const simulated = encodeUnsigned(key, own)
+  test('is simulated at its true length, under a signature that is worth nothing', async () => {
+    const signed = Buffer.from((await signGrantTransaction(signer, own)).raw, 'base64')
+    const simulated = encodeUnsigned(signer, own)
     expect(simulated).toHaveLength(signed.length)
     expect(decodeTx(simulated)?.signatures).toEqual([new Uint8Array(64)])
   })

@@ -14,6 +14,7 @@ import { CHAIN_ID, walletOf } from '../../testing/transaction'
 import { decodeTx } from '../../signing/tx'
 import type { Allowance } from './allowance'
 import { grantMessage, revokeMessage } from './grant'
+import { keySigner } from '../../signing/key-signer'
 import { signGrantTransaction, encodeUnsigned } from './grant-transaction'
 import { replaceGrants } from './sign-grants'
 import { sponsorship } from './sponsorship'
@@ -271,11 +272,11 @@ describe('what a node is asked to simulate', () => {
       accountNumber,
       sequence,
     }
-    expect(await world.refusal(encodeUnsigned(world.granter.privateKey, own))).toEqual({
+    expect(await world.refusal(encodeUnsigned(world.signer, own))).toEqual({
       codespace: 'sdk',
       code: 4,
     })
-    expect(await world.send(signGrantTransaction(world.granter.privateKey, own))).toMatchObject({ code: 0 })
+    expect(await world.send(await signGrantTransaction(world.signer, own))).toMatchObject({ code: 0 })
   })
 
   test('names the sequence that the node wants, behind others of ours that wait and before them', async () => {
@@ -304,16 +305,16 @@ describe('a grant that waits', () => {
     await world.setMinimumGasPrice('0.05uatom')
     try {
       await expect(broadcast(world.network, grant)).rejects.toThrow(TransactionRejected)
-      expect(await replaceGrants(world.network, world.granter.privateKey, grant)).toBeUndefined()
+      expect(await replaceGrants(world.network, world.signer, grant)).toBeUndefined()
       const dearer = { ...world.network, gasPrice: 5n * 10n ** 16n }
-      const replaced = (await replaceGrants(dearer, world.granter.privateKey, grant))!
+      const replaced = (await replaceGrants(dearer, world.signer, grant))!
       const [old, fresh] = [grant, replaced].map(({ raw }) => decodeTx(Buffer.from(raw, 'base64'))!)
       expect(fresh!.signers[0]!.sequence).toBe(old!.signers[0]!.sequence)
       expect(Buffer.from(fresh!.bodyBytes)).toEqual(Buffer.from(old!.bodyBytes))
       expect(fresh!.fee.gas).toBe(old!.fee.gas)
       expect(fresh!.fee.coins[0]!.amount).toBe((old!.fee.gas + 19n) / 20n)
       expect(replaced.cost).toBe(fresh!.fee.coins[0]!.amount + FEE)
-      expect(await replaceGrants(dearer, world.granter.privateKey, replaced)).toBeUndefined()
+      expect(await replaceGrants(dearer, world.signer, replaced)).toBeUndefined()
       expect(await world.send(replaced)).toMatchObject({ code: 0 })
     } finally {
       await world.setMinimumGasPrice('0.025uatom')
@@ -326,7 +327,7 @@ describe('a grant that waits', () => {
     const parties = { granter: world.granter.address, grantee }
     const coin = uatom(FEE)
     const own = (expiresAt: bigint) =>
-      signGrantTransaction(world.granter.privateKey, {
+      signGrantTransaction(world.signer, {
         messages: [grantMessage({ ...parties, coin, expiresAt })],
         gas: 200_000n,
         fee: uatom(5_000n),
@@ -334,8 +335,8 @@ describe('a grant that waits', () => {
         accountNumber,
         sequence,
       })
-    const replaced = (one: ReturnType<typeof own>) =>
-      replaceGrants(world.network, world.granter.privateKey, one)
+    const replaced = async (one: ReturnType<typeof own>) =>
+      replaceGrants(world.network, world.signer, await one)
     expect(await replaced(own(now() + 60n))).toBeUndefined()
     for (const late of [own(now() - 60n), own(now() + 5n)]) {
       const { raw } = (await replaced(late))!
@@ -352,10 +353,10 @@ describe('a grant that waits', () => {
   test('is replaced only by its signer', async () => {
     const payment = await world.pay(await world.newPayer())
     const grant = await world.signed([payment])
-    const other = new Uint8Array(32).fill(5)
+    const other = keySigner('05'.repeat(32), 'cosmos')
     await expect(replaceGrants(world.network, other, grant)).rejects.toThrow('was not signed by')
     for (const raw of [payment.transaction.raw, '', 'AAAA'])
-      await expect(replaceGrants(world.network, world.granter.privateKey, { raw, hash: '' })).rejects.toThrow(
+      await expect(replaceGrants(world.network, world.signer, { raw, hash: '' })).rejects.toThrow(
         'was not signed by',
       )
   })

@@ -6,12 +6,13 @@ import {
   type SignedTransaction,
 } from '../../../family'
 import { feeFor, withGasMargin } from '../fees'
+import type { Signer } from '../../../signers/signer'
 import type { CosmosNetwork } from '../../network'
 import type { CosmosPayment } from '../../transfer-methods/bank-send/payment'
 import { decodeTx, type Tx } from '../../signing/tx'
 import { isExpired } from './allowance'
 import { grantMessage, readGrant, revokeMessage } from './grant'
-import { type GrantTransaction, publicKeyOf, signGrantTransaction, encodeUnsigned } from './grant-transaction'
+import { type GrantTransaction, signGrantTransaction, encodeUnsigned } from './grant-transaction'
 import { getClock, sponsoredFee } from './sponsorship'
 
 /** Time for a slow chain and for another replica to take over; an unused allowance then expires. */
@@ -36,17 +37,18 @@ const withMargin = (gas: bigint, max: bigint): bigint => {
  */
 export async function signGrants(
   network: CosmosNetwork,
-  key: Uint8Array,
+  signer: Signer,
   batch: readonly PendingPayment<CosmosPayment>[],
   { nonce }: { nonce: bigint },
 ): Promise<OwnTransaction | Refusal> {
   if (batch.length === 0) throw new Error('A batch needs at least one payment')
-  const { rpc, chainId, feeDenom, gasPrice, signer, maxGas } = network
+  const { rpc, chainId, feeDenom, gasPrice, maxGas } = network
+  const { address: granter } = signer
   const grantees = batch.map(({ payment }) => payment.payer)
   const [accountNumber, { time }, existing] = await Promise.all([
     getAccountNumber(network),
     getClock(network),
-    Promise.all(grantees.map((grantee) => rpc.allowance(signer, grantee))),
+    Promise.all(grantees.map((grantee) => rpc.allowance(granter, grantee))),
   ])
   let allowed = 0n
   const messages = []
@@ -54,7 +56,7 @@ export async function signGrants(
     const coin = sponsoredFee(network, payment)
     if (coin === undefined)
       return { reason: 'invalid_payment', detail: 'the facilitator does not pay this fee' }
-    const parties = { granter: signer, grantee: payment.payer }
+    const parties = { granter, grantee: payment.payer }
     if (existing[index] !== undefined) messages.push(revokeMessage(parties))
     messages.push(grantMessage({ ...parties, coin, expiresAt: time + GRANT_SECONDS }))
     allowed += coin.amount
@@ -62,7 +64,7 @@ export async function signGrants(
 
   const maxBatchGas = maxGas * BigInt(batch.length)
   const content = { messages, chainId, accountNumber, sequence: nonce }
-  const simulated = await simulate(network, key, {
+  const simulated = await simulate(network, signer, {
     ...content,
     gas: maxBatchGas,
     fee: { denom: feeDenom, amount: 1n },
@@ -82,7 +84,7 @@ export async function signGrants(
     }
   const gas = withMargin(gasUsed, maxBatchGas)
   const fee = { denom: feeDenom, amount: feeFor(gas, gasPrice) }
-  return { ...signGrantTransaction(key, { ...content, gas, fee }), cost: fee.amount + allowed }
+  return { ...(await signGrantTransaction(signer, { ...content, gas, fee })), cost: fee.amount + allowed }
 }
 
 /**
@@ -91,11 +93,11 @@ export async function signGrants(
  */
 export async function replaceGrants(
   network: CosmosNetwork,
-  key: Uint8Array,
+  signer: Signer,
   { raw }: SignedTransaction,
 ): Promise<OwnTransaction | undefined> {
   const { chainId, feeDenom, gasPrice } = network
-  const { messages, sequence, gas, offered } = readGrantTransaction(network, key, raw)
+  const { messages, sequence, gas, offered } = readGrantTransaction(network, signer, raw)
   const required = feeFor(gas, gasPrice)
   const { time } = await getClock(network)
   const grants = messages.map((message) => ({ message, grant: readGrant(message) }))
@@ -104,7 +106,7 @@ export async function replaceGrants(
   const expiresAt = time + GRANT_SECONDS
   const amount = required > offered ? required : offered
   const allowed = grants.reduce((sum, { grant }) => sum + (grant?.coin.amount ?? 0n), 0n)
-  const version = signGrantTransaction(key, {
+  const version = await signGrantTransaction(signer, {
     messages: grants.map(({ message, grant }) =>
       isExpiring && grant !== undefined ? grantMessage({ ...grant, expiresAt }) : message,
     ),
@@ -117,12 +119,12 @@ export async function replaceGrants(
   return { ...version, cost: amount + allowed }
 }
 
-/** Throws unless this key signed the transaction. */
-function readGrantTransaction({ signer, feeDenom }: CosmosNetwork, key: Uint8Array, raw: string) {
+/** Throws unless this signer signed the transaction. */
+function readGrantTransaction({ feeDenom }: CosmosNetwork, { address, publicKey }: Signer, raw: string) {
   const tx: Tx | undefined = decodeTx(Buffer.from(raw, 'base64'))
   const first = tx?.signers[0]
-  if (!tx || !first || Buffer.compare(first.publicKey?.bytes ?? Buffer.of(), publicKeyOf(key)) !== 0)
-    throw new Error(`The transaction was not signed by ${signer} for a settlement`)
+  if (!tx || !first || Buffer.compare(first.publicKey?.bytes ?? Buffer.of(), publicKey) !== 0)
+    throw new Error(`The transaction was not signed by ${address} for a settlement`)
   const offered = tx.fee.coins.find(({ denom }) => denom === feeDenom)?.amount ?? 0n
   return { messages: tx.messages, sequence: first.sequence, gas: tx.fee.gas, offered }
 }
@@ -137,12 +139,12 @@ async function getAccountNumber({ rpc, name, signer, feeDenom }: CosmosNetwork):
 /** With the sequence that the node expects, because other transactions of ours may precede this one. */
 async function simulate(
   { rpc, name }: CosmosNetwork,
-  key: Uint8Array,
+  signer: Signer,
   content: GrantTransaction,
 ): Promise<{ gasUsed: bigint } | { failure: string }> {
   let { sequence } = content
   for (let attempt = 0; attempt < MAX_SIMULATIONS; attempt++) {
-    const result = await rpc.simulate(encodeUnsigned(key, { ...content, sequence }))
+    const result = await rpc.simulate(encodeUnsigned(signer, { ...content, sequence }))
     if ('gasUsed' in result) return result
     const [, expected] = /sequence mismatch, expected ([0-9]{1,18})/.exec(result.failure) ?? []
     if (expected === undefined) return result

@@ -78,7 +78,8 @@ export const isWeakSecret = (secret: string): boolean =>
   bitsOf(secret.toLowerCase().replace(words, ' ')) < MIN_BITS
 
 function bitsOf(text: string): number {
-  const counted = [...text].filter((_, index) => !isRepeated(text, index) && !isConsecutive(text, index))
+  const characters = Array.from({ length: text.length }, (_, index) => text.charAt(index))
+  const counted = characters.filter((_, index) => !isRepeated(text, index) && !isConsecutive(text, index))
   return counted.length * Math.log2(Math.max(1, new Set(counted).size))
 }
 

@@ -40,12 +40,12 @@ const resources = (job) => [
         [`sum(tollgate_postgres_connections_max{${own(job)}})`, 'maximum'],
       ],
     ],
+    ['Redis commands', 's', percentiles('tollgate_redis_command_duration_seconds', own(job))],
     [
-      'Redis',
-      's',
+      'Redis: 1 connected, 0 not',
+      'short',
       [
-        [quantile(0.95, 'tollgate_redis_command_duration_seconds', '', own(job)), 'p95 of a command'],
-        [`min(tollgate_redis_up{${own(job)}})`, 'connected (1)'],
+        [`min(tollgate_redis_up{${own(job)}})`, 'connected'],
         [rate('tollgate_redis_command_errors_total', '', own(job)), 'errors per second'],
       ],
     ],

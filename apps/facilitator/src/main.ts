@@ -15,7 +15,7 @@ import {
 } from '@tollgate/service'
 import { readConfiguration } from './config'
 import { sessionsOf, composeFacilitator } from './facilitator'
-import { createRetention } from './retention/retention'
+import { createRetention, retentionTasks } from './retention/retention'
 
 /** After it, requests that wait for a settlement get `settlement_pending`. */
 const DRAIN_AFTER_MS = 2_000
@@ -94,7 +94,12 @@ void run('facilitator', async (closing) => {
   closing.add('webhooks', () => deliveryWorker.close())
   deliveryWorker.begin()
   closing.add('settlement waiter', () => settlementWaiter.close())
-  const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
+  const retention = startRetention({
+    run: createRetention(database, environment),
+    tasks: retentionTasks(environment),
+    metrics,
+    logger,
+  })
   closing.add('retention', () => retention.stop())
 
   const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }

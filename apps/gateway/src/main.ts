@@ -24,7 +24,7 @@ import { startPaymentMonitor } from './payments/payment-monitor'
 import { startReconciler } from './payments/reconciler'
 import { createReversalStore } from './payments/reversal-store'
 import { startReversals } from './payments/reversals'
-import { createRetention } from './retention/retention'
+import { createRetention, retentionTasks } from './retention/retention'
 
 const GRACE_SECONDS = 15
 /** The next process repeats an interrupted settle request under the same idempotency key. */
@@ -88,7 +88,12 @@ void run('gateway', async (closing) => {
   closing.add('payment monitor', () => paymentMonitor.stop())
   const counting = startCounting({ database, metrics, logger })
   closing.add('usage counting', () => counting.stop())
-  const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
+  const retention = startRetention({
+    run: createRetention(database, environment),
+    tasks: retentionTasks(environment),
+    metrics,
+    logger,
+  })
   closing.add('retention', () => retention.stop())
   const reconciler = startReconciler({
     settlements: gateway.settlements,

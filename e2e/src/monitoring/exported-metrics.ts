@@ -1,11 +1,5 @@
 export type ExportedMetric = { name: string; type: string; help: string; labels: readonly string[] }
 
-/** Series of these appear ten minutes after the start, at the earliest. */
-const lateLabels: Record<string, readonly string[]> = {
-  tollgate_retention_rows_total: ['task'],
-  tollgate_retention_failures_total: ['task'],
-}
-
 /** From the text format. */
 export function metricsIn(text: string): ExportedMetric[] {
   const helps = new Map(
@@ -16,7 +10,7 @@ export function metricsIn(text: string): ExportedMetric[] {
     const labels = seen.flatMap(([, list = '']) =>
       [...list.matchAll(/(\w+)="/g)].map(([, label = '']) => label),
     )
-    const own = [...new Set([...labels, ...(lateLabels[name] ?? [])])].filter((label) => label !== 'le')
+    const own = [...new Set(labels)].filter((label) => label !== 'le')
     return { name, type, help: helps.get(name) ?? '', labels: own.sort() }
   })
 }

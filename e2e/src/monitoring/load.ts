@@ -1,3 +1,4 @@
+import { createFacilitatorClient } from '@tollgate/facilitator-client'
 import { startWebhookReceiver } from '@tollgate/testing'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -7,7 +8,8 @@ import { COUNTED_CHAIN } from '../testing/callers'
 import { applyCatalog } from '../testing/catalog'
 import { newCustomer, type EvmCustomer } from '../testing/customers'
 import { postJson } from '../testing/holding-receiver'
-import { blockNumberCall, type World } from '../testing/world'
+import { settleRequest } from '../testing/paying'
+import { blockNumberCall, walletAt, type World } from '../testing/world'
 
 const CUSTOMERS = 4
 const METHODS = ['eth_blockNumber', 'eth_getLogs', 'debug_traceBlockByNumber', 'eth_no_such_method']
@@ -57,7 +59,24 @@ export async function startLoad(world: World) {
       await delay(40)
     }
   }
-  const running = Promise.all(customers.map(run))
+  /** Has no money, so that the facilitator refuses its payments; and asks the facilitator to verify one, as a merchant does. */
+  async function runPoor() {
+    const customer = await newCustomer(world, world.plan, 0n)
+    const { clientId, token } = world.clientKey
+    const client = createFacilitatorClient({
+      url: `${world.facilitator.url}/api/v1`,
+      clientId,
+      clientToken: token,
+    })
+    while (!isStopping) {
+      const asked = await request(customer, '/credits')
+      if (asked.status === 402) await request(customer, '/credits', undefined, await customer.pay(asked.body))
+      await client.verify(await settleRequest(walletAt(3), world.plan.pay_to, 10_000n))
+      await delay(2_000)
+    }
+    client.close()
+  }
+  const running = Promise.all([...customers.map(run), runPoor()])
   return {
     counts,
     webhooks: () => receiver.received.length,

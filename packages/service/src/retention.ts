@@ -15,11 +15,13 @@ const EVERY_MS = 600_000
  */
 export function startRetention(parts: {
   run: (signal: AbortSignal) => Promise<RetentionRun>
+  /** Their names, so that the counts of each start at zero. */
+  tasks?: readonly string[]
   metrics: Metrics
   logger: Logger
   everyMs?: number
 }) {
-  const { run, metrics, logger, everyMs = EVERY_MS } = parts
+  const { run, tasks = [], metrics, logger, everyMs = EVERY_MS } = parts
   const rowsTotal = metrics.counter({
     name: 'tollgate_retention_rows_total',
     help: 'Rows that the retention job deleted or emptied',
@@ -30,6 +32,7 @@ export function startRetention(parts: {
     help: 'Tasks of the retention job that failed; the next run tries them again',
     labelNames: ['task'],
   })
+  for (const task of tasks) for (const total of [rowsTotal, failuresTotal]) total.inc({ task }, 0)
   const lastRun = metrics.gauge({
     name: 'tollgate_retention_last_run_timestamp_seconds',
     help: 'When this process last ended a run of the retention job',

@@ -38,6 +38,8 @@ export const createRetention =
   (signal: AbortSignal) =>
     runRetention({ pool, lock: 'facilitator', tasks: tasksOf(periods), signal, ...pace })
 
+export const retentionTasks = (periods: Periods): string[] => tasksOf(periods).map(({ name }) => name)
+
 const tasksOf = (periods: Periods): RetentionTask[] => [
   task('settlement_payloads', DROP_PAYLOADS, periods.RETENTION_PAYLOAD_DAYS),
   task('refresh_tokens', DELETE_REFRESH_TOKENS, periods.RETENTION_REFRESH_TOKEN_DAYS),

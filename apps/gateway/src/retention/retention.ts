@@ -31,6 +31,8 @@ export const createRetention =
   (signal: AbortSignal) =>
     runRetention({ pool, lock: 'gateway', tasks: tasksOf(periods), signal, ...pace })
 
+export const retentionTasks = (periods: Periods): string[] => tasksOf(periods).map(({ name }) => name)
+
 const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_requests', DROP_REQUESTS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('failed_payments', DELETE_FAILED_PAYMENTS, periods.RETENTION_FAILED_PAYMENT_DAYS),

@@ -7,7 +7,7 @@ import { methodClasses, type MethodClass } from './method-class'
  * (the stored answer of an earlier call).
  * `upstream_timeout`: charged, because the wallet had too many. `caller_left`: charged if an upstream may have executed it.
  */
-export const callOutcomes = [
+const callOutcomes = [
   'answered',
   'cut_off',
   'method_not_found',

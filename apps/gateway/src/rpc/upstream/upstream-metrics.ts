@@ -15,8 +15,6 @@ const CATALOG_TIMEOUT_MS = 500
 
 type EndpointSeries = { answered: HistogramSeries; errors: Record<UpstreamError, CounterSeries> }
 
-export type UpstreamMetrics = ReturnType<typeof createUpstreamMetrics>
-
 /** An endpoint is named by its provider, never by its URL, which can have a key in it. */
 export function createUpstreamMetrics(metrics: Metrics) {
   const duration = metrics.histogram({

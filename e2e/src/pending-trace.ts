@@ -27,7 +27,7 @@ type JaegerSpan = {
   startTime: number
   duration: number
   references: { refType: string; spanID: string }[]
-  tags: { key: string; value: unknown }[]
+  tags: { key: string; value: string | number | boolean }[]
 }
 type JaegerTrace = { spans: JaegerSpan[]; processes: Record<string, { serviceName: string }> }
 

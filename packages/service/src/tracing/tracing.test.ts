@@ -259,7 +259,7 @@ describe('a collector', () => {
   ] as const)(
     '%s delays no request, and the end of the process by seconds at most',
     async (what, respond) => {
-      const collector = await receiver((res) => void respond(res))
+      const collector = await receiver(respond)
       const url = what === 'that is away' ? 'http://127.0.0.1:1' : collector.url
       const tracing = await open(all(url))
       const service = await serve({ routes, tracing })

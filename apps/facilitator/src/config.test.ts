@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { developmentCosmosSigner } from '@tollgate/cosmos-devchain'
 import { developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
 import { SigningKey } from 'ethers'
-import { Environment, readConfiguration } from './config'
+import { readConfiguration } from './config'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
 const NETWORKS_FILE = join(folder, 'networks.yaml')
@@ -394,9 +395,12 @@ test('reads the minimum amount of an asset', () => {
     ])
 })
 
-test('has an explanation of every variable in .env.example', () => {
-  const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
-  const explained = new Set([...example.matchAll(/^#? ?([A-Z_]+)=/gm)].map(([, name = '']) => name))
-  const missing = Object.keys(Environment.shape).filter((name) => !explained.has(name))
-  expect(missing).toEqual([])
+test('takes networks.example.yaml', () => {
+  const path = join(__dirname, '../networks.example.yaml')
+  const names = [...readFileSync(path, 'utf8').matchAll(/: env:(\w+)/g)].map(([, name = '']) => name)
+  const valueOf = (name: string) =>
+    name.includes('KEY') ? randomBytes(32).toString('hex') : 'https://node.example'
+  const named = Object.fromEntries(names.map((name) => [name, valueOf(name)]))
+  const { networks } = readConfiguration({ ...variables, ...named, NETWORKS_FILE: path })
+  expect(networks.map(({ ecosystem }) => ecosystem)).toEqual(['evm', 'cosmos'])
 })

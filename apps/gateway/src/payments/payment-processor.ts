@@ -38,7 +38,8 @@ export function createPaymentProcessor(dependencies: {
   tracing: Tracing
   logger: Logger
 }) {
-  const { payments, settlements, facilitator, takeRequest, ledger, clocks, metrics, tracing, logger } = dependencies
+  const { payments, settlements, facilitator, takeRequest, ledger, clocks, metrics, tracing, logger } =
+    dependencies
   const inFlight = new Map<string, Promise<PaymentRecord>>()
 
   const advanceOnce = async (id: string, { requestId, span }: Requester): Promise<PaymentRecord> => {

@@ -44,21 +44,32 @@ const SAMPLERS = [
 
 /** The variables of OpenTelemetry that both services know, and one of ours. */
 export const tracingVariables = {
-  OTEL_SDK_DISABLED: env.flag.optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: env.url.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: env.url.optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers.optional(),
-  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.optional(),
-  OTEL_EXPORTER_OTLP_TIMEOUT: timeoutMs.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMs.optional(),
-  OTEL_TRACES_SAMPLER: z.enum(SAMPLERS, { error: `expected one of ${SAMPLERS.join(', ')}` }).optional(),
-  OTEL_TRACES_SAMPLER_ARG: ratio.optional(),
-  OTEL_SERVICE_NAME: env.text.optional(),
-  OTEL_RESOURCE_ATTRIBUTES: pairs('expected key=value pairs, separated by commas').optional(),
+  OTEL_SDK_DISABLED: env.flag.optional().describe('`true` turns traces off.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: env.url
+    .optional()
+    .describe(
+      'A collector that takes OTLP/HTTP in JSON, such as `https://collector:4318`; `/v1/traces` is added. Without it there are [no traces](../tracing.md).',
+    ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: env.url.optional().describe('The whole URL instead.'),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional().describe('Headers for the collector, such as its API key.'),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers.optional().describe('The same, for traces.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional().describe('The only one.'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.optional().describe('The same, for traces.'),
+  OTEL_EXPORTER_OTLP_TIMEOUT: timeoutMs.optional().describe('Milliseconds for one export; 10000 if not set.'),
+  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMs.optional().describe('The same, for traces.'),
+  OTEL_TRACES_SAMPLER: z
+    .enum(SAMPLERS, { error: `expected one of ${SAMPLERS.join(', ')}` })
+    .optional()
+    .describe('`parentbased_traceidratio` if not set.'),
+  OTEL_TRACES_SAMPLER_ARG: ratio.optional().describe('The ratio of traces that begin here; 0.01 if not set.'),
+  OTEL_SERVICE_NAME: env.text.optional().describe('`tollgate-gateway` or `tollgate-facilitator` if not set.'),
+  OTEL_RESOURCE_ATTRIBUTES: pairs('expected key=value pairs, separated by commas')
+    .optional()
+    .describe('Attributes of every span.'),
   /** Traces that the callers of one process can have sampled, by `traceparent`. */
-  TRACES_FORCED_PER_MINUTE: env.count.default(60),
+  TRACES_FORCED_PER_MINUTE: env.count
+    .default(60)
+    .describe('Traces that callers of one process may have sampled by a `traceparent`; 0 for none.'),
 }
 
 const Variables = z.object(tracingVariables)

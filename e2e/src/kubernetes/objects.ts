@@ -12,6 +12,7 @@ import {
 } from '../deploy/kustomize'
 import { chartFolder } from '../deploy/chart'
 import { type Cluster, output } from './cluster'
+import { KUBERNETES } from './tools'
 
 /** As an operator applies it, but with errors for what would be a warning, or an unknown field. */
 const APPLY = ['apply', '--server-side', '--validate=strict', '--warnings-as-errors']
@@ -31,7 +32,16 @@ export async function renderings(helm: string): Promise<[name: string, manifests
 
 async function template(helm: string, ...options: string[]): Promise<Manifest[]> {
   const set = options.flatMap((option) => ['--set', option])
-  const args = ['template', 'tollgate', chartFolder, '--namespace', NAMESPACE, ...set]
+  const args = [
+    'template',
+    'tollgate',
+    chartFolder,
+    '--namespace',
+    NAMESPACE,
+    '--kube-version',
+    KUBERNETES,
+    ...set,
+  ]
   const { code, out, err } = await output(helm, args)
   if (code !== 0) throw new Error(`helm template: ${err}`)
   return parseAllDocuments(out).flatMap((document) => (document.toJS() as Manifest | null) ?? [])

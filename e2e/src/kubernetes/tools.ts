@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 export const run = promisify(execFile)
 
-const KUBERNETES = '1.34.2'
+export const KUBERNETES = '1.34.2'
 const ETCD = 'v3.6.4'
 const HELM = 'v3.19.0'
 const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@v0.85.0'

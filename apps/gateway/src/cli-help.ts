@@ -6,6 +6,8 @@ export const HELP = `Administers the gateway. (node dist/main.js serves it.)
   gateway audit                            checks every account and payment, as after a restore
   gateway payments disputed                lists payments that an operator must decide about
   gateway payments credit|close ID         grants the credits of such a payment, or closes it without
+  gateway payments spent                   lists payments whose authorization was used before they came
+  gateway payments credit ID TRANSACTION   grants the credits of such a payment, as after a restore
 
 ${EXIT_CODES} More: gateway AREA --help
 `
@@ -28,6 +30,8 @@ ${EXIT_CODES}
 export const PAYMENTS_HELP = `gateway payments disputed
 gateway payments credit ID
 gateway payments close ID
+gateway payments spent
+gateway payments credit ID TRANSACTION
 
 A payment is disputed if the token moved another amount than its payer signed, such as one
 less a fee: the wallet was charged and got no credits. The facilitator then suspends the
@@ -39,6 +43,14 @@ PAYMENT_DISPUTED).
   credit ID      grants the credits of the payment, as if it had settled
   close ID       ends the payment as failed without credits; the wallet may pay again.
                  If you refund the money, do so first
+  spent          prints likewise, newest first, the payments that were refused because their
+                 authorization had been used (invalid_transaction_state). After a restore
+                 these are also payments that this gateway took before: the buyer sent one
+                 again, and the backup lacks it
+  credit ID TRANSACTION
+                 grants the credits of such a payment. First look TRANSACTION up on the chain:
+                 it must have moved the amount from the payer to the plan's recipient, by this
+                 authorization, and be in no other payment
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 

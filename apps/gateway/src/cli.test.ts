@@ -56,7 +56,6 @@ describe('gateway', () => {
     [['serve'], 'unknown command "serve"'],
     [['serve', '--help'], 'unknown command "serve"'],
     [['catalog'], 'subcommand of catalog missing'],
-    [['audit', 'all'], 'unexpected "all"'],
     [['catalog', 'aply', 'f'], 'unknown command "catalog aply"'],
     [['catalog', 'apply'], 'catalog apply requires a file'],
     [['catalog', 'apply', 'f', 'g'], 'unexpected "g"'],
@@ -67,6 +66,13 @@ describe('gateway', () => {
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(reason)
     expect(err).toContain('gateway catalog apply FILE [--dry-run]')
+  })
+
+  test('refuses an argument of audit with the help of audit', async () => {
+    const { code, err } = await gateway(['audit', 'all'], { DATABASE_URL: 'postgresql://h/d' })
+    expect(code).toBe(2)
+    expect(err).toContain('unexpected "all"')
+    expect(err).toContain('Exits with 1 if there is one.')
   })
 
   test('exits with 78 if DATABASE_URL is not set', async () => {

@@ -79,30 +79,37 @@ async function audit(io: CommandIo): Promise<number> {
 }
 
 const MAX_DISPUTES = 1_000
+const transactionHash = /^(?:0x)?[0-9a-fA-F]{64}$/
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 async function payments(verb: string | undefined, ids: string[], io: CommandIo): Promise<number> {
-  if (verb !== 'disputed' && verb !== 'credit' && verb !== 'close')
+  if (verb !== 'disputed' && verb !== 'spent' && verb !== 'credit' && verb !== 'close')
     throw new UsageError(
       verb === undefined ? 'subcommand of payments missing' : `unknown command "payments ${verb}"`,
     )
-  const [id, ...more] = ids
-  if (verb === 'disputed' && id !== undefined) throw new UsageError(`unexpected "${id}"`)
-  if (verb !== 'disputed' && (id === undefined || more.length > 0 || !uuid.test(id)))
+  const [id, transaction, ...more] = ids
+  const lists = verb === 'disputed' || verb === 'spent'
+  if (lists && id !== undefined) throw new UsageError(`unexpected "${id}"`)
+  const hasMore = more.length > 0 || (transaction !== undefined && verb === 'close')
+  if (!lists && (id === undefined || hasMore || !uuid.test(id)))
     throw new UsageError(`payments ${verb} requires the id of one payment`)
+  if (transaction !== undefined && !transactionHash.test(transaction))
+    throw new UsageError(`${JSON.stringify(transaction)} is not the hash of a transaction`)
   const url = databaseUrl(io)
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
   const database = openGatewayDatabase({ url, poolSize: 1 })
   try {
     const disputes = createDisputes(database.pool)
-    if (verb === 'disputed') {
-      const found = await disputes.list(MAX_DISPUTES)
-      io.out(found.length > 0 ? found.map(lineOf).join('') : 'no payment is disputed\n')
+    if (lists) {
+      const found = await (verb === 'spent' ? disputes.listSpent : disputes.list)(MAX_DISPUTES)
+      io.out(found.length > 0 ? found.map(lineOf).join('') : `no payment is ${verb}\n`)
       return 0
     }
-    const decided = await disputes.resolve(id ?? '', verb)
+    const decided = await (transaction === undefined
+      ? disputes.resolve(id ?? '', verb)
+      : disputes.creditSpent(id ?? '', transaction))
     if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
-    else io.err(`gateway: no disputed payment has the id ${id}\n`)
+    else io.err(`gateway: no ${transaction === undefined ? 'disputed' : 'spent'} payment has the id ${id}\n`)
     return decided ? 0 : 1
   } finally {
     await database.close()

@@ -48,8 +48,12 @@ export async function restore({ infrastructure }: World, folder: string): Promis
 }
 
 /** Files that vanish meanwhile are no matter: the log has what became of them. */
-const copyChanging = (from: string, to: string) =>
-  run('cp', ['-a', from, to]).catch((error: { stderr?: string }) => {
-    const lines = (error.stderr ?? String(error)).trim().split('\n')
+async function copyChanging(from: string, to: string): Promise<void> {
+  try {
+    await run('cp', ['-a', from, to])
+  } catch (error) {
+    const { stderr } = error as { stderr: string }
+    const lines = stderr.trim().split('\n')
     if (!lines.every((line) => line.includes('No such file'))) throw error
-  })
+  }
+}

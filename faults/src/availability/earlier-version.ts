@@ -16,12 +16,21 @@ const BUILD: readonly (readonly string[])[] = [
   ['apps/console/scripts/build.mjs'],
 ]
 
-/** A built checkout of a commit, or of a folder that is one. Resolves to its root. */
+/** A built checkout of a commit, or the folder of one: its root, and the commit. */
 export async function buildVersion(
+  version: string,
+  stage: Pick<Stage, 'signal' | 'closeLater' | 'say'>,
+): Promise<{ root: string; commit: string }> {
+  const isBuilt = existsSync(join(version, 'apps/gateway/dist/main.js'))
+  const folder = isBuilt ? version : await checkOut(version, stage)
+  const { stdout } = await run('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder })
+  return { root: folder, commit: stdout.trim() }
+}
+
+async function checkOut(
   version: string,
   { signal, closeLater, say }: Pick<Stage, 'signal' | 'closeLater' | 'say'>,
 ): Promise<string> {
-  if (existsSync(join(version, 'apps/gateway/dist/main.js'))) return version
   const folder = join(mkdtempSync(join(tmpdir(), 'tollgate-version-')), 'checkout')
   const git = (...args: string[]) => run('git', args, { cwd: root, signal })
   closeLater(async () => {

@@ -14,8 +14,6 @@ export type Endpoints = { gateway: readonly string[]; facilitator: readonly stri
  */
 export type Retries = 'none' | 'unsent'
 
-export type Nginx = Awaited<ReturnType<typeof startNginx>>
-
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
 const NOWHERE = '127.0.0.1:1'
 const NEEDED = `This scenario needs nginx and its stream module on this machine:

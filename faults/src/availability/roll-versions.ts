@@ -18,7 +18,7 @@ export const rollVersions: Scenario = {
   async run(stage) {
     const { from, say } = stage
     if (from === undefined) throw new Error('--from is missing: the commit of the version before')
-    const before = await buildVersion(from, stage)
+    const { root: before, commit } = await buildVersion(from, stage)
     const deployment = await startDeployment(stage)
     const rollBoth = async (root: string) => {
       await Promise.all([deployment.roll('gateway', { root }), deployment.roll('facilitator', { root })])
@@ -28,7 +28,7 @@ export const rollVersions: Scenario = {
     const problems = await playRounds(stage, async (round) => {
       for (const [what, root] of [
         ['this version', thisVersion],
-        [from, before],
+        [commit, before],
       ] as const) {
         await rollBoth(root)
         const { all, pending, failed } = countRequests(traffic.sent)
@@ -46,7 +46,7 @@ export const rollVersions: Scenario = {
       problems: [...problems, ...deployment.problems, ...audit.problems],
       rows: [
         {
-          fault: `All four replicas are rolled from ${from} to this version and back, under load`,
+          fault: `All four replicas are rolled from ${commit} to this version and back, under load`,
           where: 'gateway, facilitator',
           times: stage.rounds,
           payments: audit.credited + audit.settled,

@@ -44,10 +44,10 @@ export const DESCRIPTION = `${CUSTOMERS} wallets with sessions that call, buy an
   and its operator`
 
 /** A payment whose call was served; without a wallet if it was made without a session. */
-export type Purchase = { wallet?: string; payment: string; at: number }
+type Purchase = { wallet?: string; payment: string; at: number }
 
 /** A payment that was settled for a merchant. */
-export type Sale = { key: ClientKey; idempotencyKey: string; payment: Payment; end: SettleResult; at: number }
+type Sale = { key: ClientKey; idempotencyKey: string; payment: Payment; end: SettleResult; at: number }
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 

@@ -21,10 +21,29 @@ const DECISIONS: Record<Decision, string> = {
   close: `status = 'failed'`,
 }
 
+/** Their authorization had been used when they came: by another seller, or by us before a restored backup. */
+const IS_SPENT = `status = 'failed' AND error_reason = 'invalid_transaction_state'`
+
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
   async list(limit: number): Promise<Dispute[]> {
     const text = `SELECT ${columns} FROM payments WHERE status = 'disputed' ORDER BY updated_at, id LIMIT $1`
     return (await pool.query<Dispute>(text, [limit])).rows
+  },
+
+  /** Newest first. */
+  async listSpent(limit: number): Promise<Dispute[]> {
+    const text = `SELECT ${columns} FROM payments WHERE ${IS_SPENT} ORDER BY updated_at DESC, id LIMIT $1`
+    return (await pool.query<Dispute>(text, [limit])).rows
+  },
+
+  /**
+   * Idempotent: returns undefined unless the payment failed because its authorization was used. A running gateway grants the
+   * credits.
+   */
+  async creditSpent(id: string, transaction: string): Promise<Dispute | undefined> {
+    const text = `UPDATE payments SET ${DECISIONS.credit}, error_detail = NULL, transaction = $2, updated_at = now()
+      WHERE id = $1 AND ${IS_SPENT} RETURNING ${columns}`
+    return (await pool.query<Dispute>(text, [id, transaction])).rows[0]
   },
 
   /** Idempotent: returns undefined if the payment is no longer disputed. A running gateway grants the credits. */

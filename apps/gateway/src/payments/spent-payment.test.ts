@@ -1,0 +1,60 @@
+import { closeAll, closeLater, migratedDatabase, runMain } from '@tollgate/testing'
+import { openGatewayDatabase } from '@tollgate/database'
+import { randomUUID } from 'node:crypto'
+import { main } from '../cli'
+
+const TRANSACTION = `0x${'a'.repeat(64)}`
+let DATABASE_URL: string
+let pool: ReturnType<typeof openGatewayDatabase>['pool']
+beforeAll(async () => {
+  DATABASE_URL = await migratedDatabase('gateway')
+  const database = openGatewayDatabase({ url: DATABASE_URL })
+  closeLater(() => database.close())
+  pool = database.pool
+  await pool.query(
+    `INSERT INTO pricing_plans (id, plan_name, network, chain_id, ecosystem, asset_address, asset_name, asset_version, amount, decimals,
+       display_denom, credits, pay_to, updated_at)
+     VALUES (1, 'Starter', 'base-sepolia', '84532', 'evm', '0x1', 'USDC', '2', 1000, 6, 'USDC', 10, '0x2', now())`,
+  )
+})
+afterAll(closeAll)
+
+const payments = (...args: string[]) => runMain(main, ['payments', ...args], { DATABASE_URL })
+
+async function failed(reason: string): Promise<string> {
+  const id = randomUUID()
+  await pool.query(
+    `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status,
+       error_reason, updated_at)
+     VALUES ($1::uuid, '0x3', 1, 'base-sepolia', '84532', '0x1', 1000, '0x3', '0x2', $1::text, 10, '{}', 'failed', $2, now())`,
+    [id, reason],
+  )
+  return id
+}
+
+test('a payment whose authorization was used is listed, and credited once with its transaction', async () => {
+  expect((await payments('spent')).out).toBe('no payment is spent\n')
+  const [spent, poor] = [await failed('invalid_transaction_state'), await failed('insufficient_funds')]
+  expect((await payments('spent')).out).toMatch(new RegExp(`^${spent} .* 10 credits {2}-\\n$`))
+
+  expect(await payments('credit', poor, TRANSACTION)).toMatchObject({ code: 1 })
+  expect(await payments('credit', spent)).toMatchObject({ code: 1 })
+  expect(await payments('credit', spent, TRANSACTION)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`credited: ${spent}`) as string,
+  })
+  expect(await payments('credit', spent, TRANSACTION)).toMatchObject({ code: 1 })
+  const { rows } = await pool.query('SELECT id, status, transaction FROM payments WHERE status <> $1', [
+    'failed',
+  ])
+  expect(rows).toEqual([{ id: spent, status: 'settled', transaction: TRANSACTION }])
+})
+
+test.each([
+  [['credit', 'x'], 'requires the id of one payment'],
+  [['credit', randomUUID(), '0x12'], 'is not the hash of a transaction'],
+  [['close', randomUUID(), TRANSACTION], 'requires the id of one payment'],
+  [['spent', 'x'], 'unexpected "x"'],
+])('refuses %j', async (args, reason) => {
+  expect(await payments(...args)).toMatchObject({ code: 2, err: expect.stringContaining(reason) as string })
+})

@@ -146,7 +146,7 @@ async function signIn({ gateway, serviceName, plan }: World, wallet: Wallet): Pr
 /** Settlement requests with a response. */
 async function settleRequests({ facilitator }: World): Promise<number> {
   const text = await (await fetch(facilitator.metricsUrl)).text()
-  const counts = [...text.matchAll(/^http_request_duration_seconds_count\{([^}]*)\} (\d+)/gm)]
+  const counts = [...text.matchAll(/^tollgate_http_request_duration_seconds_count\{([^}]*)\} (\d+)/gm)]
   return counts
     .filter(([, labels]) => labels?.includes('route="/api/v1/settle"'))
     .reduce((sum, [, , count]) => sum + Number(count), 0)

@@ -45,7 +45,7 @@ const steps = [
 ] as const
 export const SettlementNextStep = z
   .enum(steps)
-  .describe('What comes next; docs/runbook.md explains each under “Next steps”.')
+  .describe('What comes next; docs/operate/runbook.md explains each under “Next steps”.')
 export type SettlementNextStep = z.infer<typeof SettlementNextStep>
 
 const exampleHash = `0x${'4f'.repeat(32)}`
@@ -138,7 +138,7 @@ const exampleDetail = {
     payments: 1,
     versions: [{ hash: exampleHash, createdAt: exampleTime, fee: null }],
   },
-  runbook: 'docs/runbook.md#next-steps',
+  runbook: 'docs/operate/runbook.md#next-steps',
 } as const
 const nativeFee = z.string().nullable().describe('In the smallest native unit; null if not mined.')
 

@@ -81,7 +81,7 @@ test('a stuck settlement is listed with its next step, retried, and settles once
   expect(detail).toMatchObject({
     state: 'settled',
     nextStep: 'none-settled',
-    runbook: 'docs/runbook.md#next-steps',
+    runbook: 'docs/operate/runbook.md#next-steps',
     retryRequestedAt: null,
     client: { id: client['X-Client-ID'], isDeleted: false },
   })

@@ -58,7 +58,7 @@ ${EXIT_CODES}
 export const SHOW_HELP = `facilitator settlements show ID [--json]
 
 Shows one settlement, its client, its transaction with every signed version, the fees paid
-so far, and the code of its next step, which docs/runbook.md#next-steps explains. Shows
+so far, and the code of its next step, which docs/operate/runbook.md#next-steps explains. Shows
 neither the payer's signature nor tokens.
 
   --json         prints JSON

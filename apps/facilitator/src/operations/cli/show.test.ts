@@ -126,12 +126,15 @@ describe('facilitator settlements show', () => {
       [again, 'wait-after-reorg'],
       [ids.forGood, 'notify-client-of-reversal'],
     ]
-    const runbook = readFileSync(join(__dirname, '../../../../../docs/runbook.md'), 'utf8')
+    const runbook = readFileSync(join(__dirname, '../../../../../docs/operate/runbook.md'), 'utf8')
     for (const [id, step] of expected) {
       const { code, out } = await here.settlements('show', id.toString())
-      expect([code, out.trim().split('\n').at(-1)]).toEqual([0, `Next: ${step} (docs/runbook.md#next-steps)`])
+      expect([code, out.trim().split('\n').at(-1)]).toEqual([
+        0,
+        `Next: ${step} (docs/operate/runbook.md#next-steps)`,
+      ])
       const { out: json } = await here.settlements('show', id.toString(), '--json')
-      expect(JSON.parse(json)).toMatchObject({ next: step, runbook: 'docs/runbook.md#next-steps' })
+      expect(JSON.parse(json)).toMatchObject({ next: step, runbook: 'docs/operate/runbook.md#next-steps' })
       expect(runbook).toContain(`| \`${step}\``)
     }
   })

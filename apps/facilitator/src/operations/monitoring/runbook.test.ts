@@ -7,7 +7,7 @@ import { testFacilitator } from '../../testing/facilitator'
 afterAll(closeAll)
 
 const root = join(__dirname, '../../../../..')
-const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8')
+const runbook = readFileSync(join(root, 'docs/operate/runbook.md'), 'utf8')
 const monitoring = join(root, 'deploy/monitoring')
 type Rule = Record<'alert' | 'expr' | 'labels' | 'annotations', unknown>
 const alerts = readdirSync(monitoring)

@@ -5,7 +5,7 @@ import { type SentTransaction, type SettlementDetail } from './settlement-detail
 /** The rows of the runbook's table "Next steps". */
 export type NextStep = SettlementNextStep
 
-export const NEXT_STEPS_RUNBOOK = 'docs/runbook.md#next-steps'
+export const NEXT_STEPS_RUNBOOK = 'docs/operate/runbook.md#next-steps'
 
 /** What the next step depends on. */
 export type Progress = Pick<SettlementDetail, 'state' | 'attempts' | 'successReportedAt' | 'errorReason'> & {

@@ -30,6 +30,8 @@ beforeAll(() => {
     join(root, 'k8s/deployment.yaml'),
     'image: tollgate/gateway:1.0.0\nother: example/image:1.0.0\nnewTag: 1.0.0\n',
   )
+  mkdirSync(join(root, 'k8s/chart'))
+  writeFileSync(join(root, 'k8s/chart/Chart.yaml'), 'apiVersion: 1.0.0\nversion: 1.0.0\nappVersion: 1.0.0\n')
   commit('Begin')
 })
 
@@ -39,6 +41,9 @@ test('one version for the repository: manifests and image tags change, versions 
   expect(readFileSync(join(root, 'apps/gateway/package.json'), 'utf8')).toBe(manifest('1.1.0'))
   expect(readFileSync(join(root, 'k8s/deployment.yaml'), 'utf8')).toBe(
     'image: tollgate/gateway:1.1.0\nother: example/image:1.0.0\nnewTag: 1.1.0\n',
+  )
+  expect(readFileSync(join(root, 'k8s/chart/Chart.yaml'), 'utf8')).toBe(
+    'apiVersion: 1.0.0\nversion: 1.1.0\nappVersion: 1.1.0\n',
   )
 
   writeFileSync(join(root, 'change'), 'a change')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gt, valid } from 'semver'
 import { git } from './git'
 
-/** Manifests of packages, and the Kubernetes files that name the images. */
+/** Manifests of packages, and the Kubernetes files that name the images or the chart. */
 const CARRIERS = /(^|\/)package\.json$|^k8s\/.*\.ya?ml$/
 
 /** @throws unless `next` is a release version such as 1.2.3, and newer than `current` */
@@ -38,5 +38,5 @@ function withVersion(text: string, current: string, next: string): string {
   return text
     .replace(new RegExp(`^( {2}"version": )"${version}"`, 'm'), `$1"${next}"`)
     .replace(new RegExp(`(tollgate/(?:gateway|facilitator):)${version}$`, 'gm'), `$1${next}`)
-    .replace(new RegExp(`(newTag: ['"]?)${version}(['"]?)$`, 'gm'), `$1${next}$2`)
+    .replace(new RegExp(`^( *(?:newTag|tag|version|appVersion): )${version}$`, 'gm'), `$1${next}`)
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-export const run = promisify(execFile)
+const run = promisify(execFile)
 
 export const KUBERNETES = '1.34.2'
 const ETCD = 'v3.6.4'

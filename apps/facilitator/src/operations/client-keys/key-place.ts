@@ -16,7 +16,7 @@ export class KeyPlaceError extends Error {}
 export const ID_VARIABLE = 'FACILITATOR_CLIENT_ID'
 export const TOKEN_VARIABLE = 'FACILITATOR_CLIENT_TOKEN'
 
-export const newClientKey = (): ClientKey => ({
+const newClientKey = (): ClientKey => ({
   id: `client_${randomBytes(12).toString('hex')}`,
   token: randomBytes(32).toString('base64url'),
 })

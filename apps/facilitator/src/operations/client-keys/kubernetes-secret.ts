@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { ID_VARIABLE, keyFrom, KeyPlaceError, type KeyPlace, TOKEN_VARIABLE } from './key-place'
 
 /** Where Kubernetes mounts the token of a pod's service account. */
-export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 const TIMEOUT_MS = 10_000
 
 const Secret = z.object({

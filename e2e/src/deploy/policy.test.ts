@@ -27,7 +27,7 @@ if (hasKubectl)
     renderings.push([overlay, () => renderByKubectl(join(root, overlay))])
 
 /** The longest drain of a service after SIGTERM. */
-const SERVICE_GRACE_SECONDS = 25
+const STOP_SECONDS: Readonly<Record<string, number>> = { gateway: 50, facilitator: 25 }
 /** The one Job that calls the API server of Kubernetes, and its container. */
 const [CALLER, CALLING_CONTAINER] = ['facilitator-migrate', 'client-key']
 
@@ -131,7 +131,9 @@ describe.each(renderings)('%s', (_, read) => {
           startupProbe?.httpGet?.path,
         ]).toEqual(['/ready', '/health', '/health'])
         const [, pause] = lifecycle?.preStop?.exec?.command ?? []
-        expect(terminationGracePeriodSeconds).toBeGreaterThan(SERVICE_GRACE_SECONDS + Number(pause))
+        expect(terminationGracePeriodSeconds).toBeGreaterThan(
+          (STOP_SECONDS[deployment.metadata?.name ?? ''] ?? NaN) + Number(pause),
+        )
       }
       const labels = deployment.spec?.template.metadata?.labels ?? {}
       const budgets = ofKind<IPodDisruptionBudget>('PodDisruptionBudget')

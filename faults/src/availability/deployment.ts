@@ -14,6 +14,8 @@ export type Deployment = Awaited<ReturnType<typeof startDeployment>>
 
 /** As the manifests have it. */
 const PRE_STOP_MS = 5_000
+/** As the manifests have it, without the time of preStop. */
+const STOP_SECONDS = 55
 /** When the proxies learn that a pod is stopping, within the time of preStop. */
 const ENDPOINT_REMOVAL_MS = 1_000
 const READY_SECONDS = 60
@@ -90,7 +92,7 @@ export async function startDeployment(
     await delay(ENDPOINT_REMOVAL_MS)
     await route()
     await preStop
-    const { code, signal: killedBy } = await replica.stop()
+    const { code, signal: killedBy } = await replica.stop(STOP_SECONDS)
     const log = readFileSync(world.log(replica.name), 'utf8')
     if (code !== 0 || log.includes('shutdown timed out') || log.includes('close failed'))
       problems.push(`${replica.name} did not stop in order: ${killedBy ?? `code ${String(code)}`}`)
@@ -123,7 +125,7 @@ export async function startDeployment(
     async stopAll() {
       const all = [...replicas.gateway.splice(0), ...replicas.facilitator.splice(0)]
       await route()
-      for (const replica of all) await replica.stop()
+      for (const replica of all) await replica.stop(STOP_SECONDS)
     },
 
     /** Two of each. */

@@ -19,8 +19,6 @@ export type ServiceOptions = {
 /** As the images of the services have it: docs/adr/0033-one-heap-size-everywhere.md */
 export const SERVICE_NODE_OPTIONS = '--max-old-space-size=256'
 
-/** As Kubernetes has it, without the time of `preStop`. */
-const STOP_SECONDS = 35
 const FIRST_RESTART_DELAY_MS = 500
 const MAX_RESTART_DELAY_MS = 10_000
 
@@ -52,7 +50,7 @@ export async function startService(options: ServiceOptions) {
       logFile,
       // Its own log line: a probe of the port could reach another service.
       ready: /"message":"serving"/,
-      stopSeconds: STOP_SECONDS,
+      stopSeconds: 3,
       onExit: (exit) => {
         onCrash(exit)
         restart().catch(() => undefined)
@@ -86,10 +84,11 @@ export async function startService(options: ServiceOptions) {
     occupiedPort: options.preferredPort === port ? undefined : options.preferredPort,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     pid: () => running.pid,
-    async stop(): Promise<ProcessExit> {
+    /** Kills it after `seconds`, 3 by default. */
+    async stop(seconds?: number): Promise<ProcessExit> {
       stopping.abort()
       // A service that is restarting ends with our process: see startProcess.
-      await running.stop()
+      await running.stop(seconds)
       return running.exited
     },
   }

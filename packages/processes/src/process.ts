@@ -90,11 +90,11 @@ export async function startProcess(options: ProcessOptions) {
   })
 
   /** Idempotent; ends the whole process group. */
-  function stop(): Promise<void> {
+  function stop(seconds = options.stopSeconds ?? 2): Promise<void> {
     stopping = true
     stopped ??= (async () => {
       if (!ended) child.kill(stopSignal)
-      await withTimeout(exited, (options.stopSeconds ?? 2) * 1000, () => undefined)
+      await withTimeout(exited, seconds * 1000, () => undefined)
       killGroup(child.pid)
       await exited
       if (watchdogPipe && 'resume' in watchdogPipe) watchdogPipe.resume()

@@ -8,7 +8,7 @@ module.exports = (name) => ({
     __dirname,
     ['gateway', 'facilitator', 'console'].includes(name)
       ? 'apps'
-      : ['e2e', 'faults', 'bench', 'release'].includes(name)
+      : ['e2e', 'faults', 'bench'].includes(name)
         ? ''
         : 'packages',
     name,

@@ -52,7 +52,6 @@ function installStamp() {
     'e2e/package.json',
     'faults/package.json',
     'bench/package.json',
-    'release/package.json',
   ]
   for (const folder of ['apps', 'packages'])
     for (const name of readdirSync(join(root, folder)).sort())

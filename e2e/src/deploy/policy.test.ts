@@ -132,7 +132,7 @@ describe.each(renderings)('%s', (_, read) => {
         ]).toEqual(['/ready', '/health', '/health'])
         const [, pause] = lifecycle?.preStop?.exec?.command ?? []
         expect(terminationGracePeriodSeconds).toBeGreaterThan(
-          (STOP_SECONDS[deployment.metadata?.name ?? ''] ?? NaN) + Number(pause),
+          (STOP_SECONDS[deployment.metadata.name] ?? NaN) + Number(pause),
         )
       }
       const labels = deployment.spec?.template.metadata?.labels ?? {}

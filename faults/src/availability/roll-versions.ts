@@ -2,7 +2,7 @@ import { root as thisVersion } from '@tollgate/e2e/testing/world'
 import { playRounds } from '../environment'
 import { type Scenario } from '../scenario'
 import { startDeployment } from './deployment'
-import { buildVersion } from './earlier-version'
+import { buildVersion } from '@tollgate/e2e/testing/build-version'
 import { countRequests, DESCRIPTION, startTraffic } from './traffic'
 
 const HELP = `As rolling-restarts, from the version before to this one and back: two gateways and two facilitators behind nginx, under

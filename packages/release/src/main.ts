@@ -27,7 +27,7 @@ released; 2: wrong usage.
   --help          this text
 `
 
-const root = resolve(__dirname, '../..')
+const root = resolve(__dirname, '../../..')
 const SERVICES = ['gateway', 'facilitator'] as const
 const PUBLISHED = ['wallet', 'cli'] as const
 

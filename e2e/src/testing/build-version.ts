@@ -3,43 +3,50 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { root } from '@tollgate/e2e/testing/world'
-import { type Stage } from '../scenario'
+import { root } from './world'
 
 const run = promisify(execFile)
 
-const PNPM = ['--yes', 'pnpm@10.34.8', 'install', '--frozen-lockfile', '--reporter=append-only']
+/** The services with what they depend on, and the compiler. */
+const PNPM = [
+  ...['--yes', 'pnpm@10.34.8', 'install', '--frozen-lockfile', '--reporter=append-only'],
+  ...['--filter', 'tollgate', '--filter', '@tollgate/gateway...', '--filter', '@tollgate/facilitator...'],
+]
 const BUILD: readonly (readonly string[])[] = [
   ['packages/database/scripts/generate.mjs'],
-  ['node_modules/typescript/bin/tsc', '--build'],
-  ['packages/wallet/scripts/build.mjs'],
-  ['apps/console/scripts/build.mjs'],
+  ['node_modules/typescript/bin/tsc', '--build', 'apps/gateway', 'apps/facilitator'],
 ]
 
-/** A built checkout of a commit, or the folder of one: its root, and the commit. */
+export type BuildOptions = {
+  signal?: AbortSignal
+  closeLater: (close: () => Promise<void>) => void
+  say?: (line: string) => void
+}
+
+/** Both services of a commit, without their pages, built in a temporary checkout; or the folder of a build. */
 export async function buildVersion(
   version: string,
-  stage: Pick<Stage, 'signal' | 'closeLater' | 'say'>,
+  options: BuildOptions,
 ): Promise<{ root: string; commit: string }> {
   const isBuilt = existsSync(join(version, 'apps/gateway/dist/main.js'))
-  const folder = isBuilt ? version : await checkOut(version, stage)
+  const folder = isBuilt ? version : await checkOut(version, options)
   const { stdout } = await run('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder })
   return { root: folder, commit: stdout.trim() }
 }
 
 async function checkOut(
   version: string,
-  { signal, closeLater, say }: Pick<Stage, 'signal' | 'closeLater' | 'say'>,
+  { signal, closeLater, say = () => undefined }: BuildOptions,
 ): Promise<string> {
   const folder = join(mkdtempSync(join(tmpdir(), 'tollgate-version-')), 'checkout')
-  const git = (...args: string[]) => run('git', args, { cwd: root, signal })
+  const git = (...args: string[]) => run('git', args, { cwd: root, ...(signal && { signal }) })
   closeLater(async () => {
-    await run('git', ['worktree', 'remove', '--force', folder], { cwd: root }).catch(() => undefined)
     rmSync(join(folder, '..'), { recursive: true, force: true })
+    await run('git', ['worktree', 'prune'], { cwd: root }).catch(() => undefined)
   })
   await git('worktree', 'add', '--detach', folder, version)
   say(`· building ${version}`)
-  const at = { cwd: folder, signal, maxBuffer: 64 * 1024 * 1024 }
+  const at = { cwd: folder, maxBuffer: 64 * 1024 * 1024, ...(signal && { signal }) }
   // The packages are usually in pnpm's store.
   await run('npx', [...PNPM, '--offline'], at).catch(() => run('npx', PNPM, at))
   for (const command of BUILD) await run(process.execPath, command, at)

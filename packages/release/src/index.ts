@@ -1,0 +1,1 @@
+export { previousRelease, type Release } from './previous-release'

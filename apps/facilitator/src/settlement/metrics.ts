@@ -46,7 +46,7 @@ export function createSettlementMetrics(parts: {
   })
   const reversed = metrics.counter({
     name: 'tollgate_settlements_reversed_total',
-    help: 'Settlements that had counted and were dropped by a reorg; anything above zero wants to be looked at',
+    help: 'Settlements that had counted and were dropped by a reorg; above zero it needs a look',
     labelNames: ['network'],
   })
   const duration = metrics.histogram({

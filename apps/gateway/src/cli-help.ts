@@ -79,6 +79,9 @@ refused and not charged; after a change of credits alone it buys the new number.
 wallet has signed in on a plan, its network, chain_id, ecosystem, asset_address and
 decimals are fixed: retire the plan, and add another with a new id.
 
+The providers of a chain are tried in the order of FILE, the addresses of each in its order.
+The first one decides what a method costs.
+
 Base URLs are public in GET /providers. They must not contain a user or password, and
 should not contain a private key.
 

@@ -29,13 +29,6 @@ test('every link between pages leads to a file, and to a heading that it has', (
   expect([...anchorsOf('# A `b`: c?\n## [D](e.md)\n# A b c')]).toEqual(['a-b-c', 'd', 'a-b-c-1'])
 })
 
-test('every metric that the pages for operators name is in docs/metrics.md', () => {
-  const known = read('docs/metrics.md')
-  const named = ofOperators.flatMap((page) => [...read(page).matchAll(/`(tollgate_[a-z_]*[a-z])[`{]/g)])
-  expect(named.length).toBeGreaterThan(30)
-  expect(named.map(([, name = '']) => name).filter((name) => !known.includes(`\`${name}\``))).toEqual([])
-})
-
 describe('the SQL of the pages for operators', () => {
   const statements = ofOperators.flatMap((page) =>
     [...read(page).matchAll(/^ *```sql\n([^`]*)```/gm)].map(([, sql = '']) => [page, sql.trim()] as const),

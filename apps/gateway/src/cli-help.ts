@@ -44,9 +44,10 @@ PAYMENT_DISPUTED).
   close ID       ends the payment as failed without credits; the wallet may pay again.
                  If you refund the money, do so first
   spent          prints likewise, newest first, the payments that were refused because their
-                 authorization had been used (invalid_transaction_state). After a restore
-                 these are also payments that this gateway took before: the buyer sent one
-                 again, and the backup lacks it
+                 authorization had been used (invalid_transaction_state, or if the facilitator
+                 settled them before, duplicate_settlement). After a restore these are also
+                 payments that this gateway took before: the buyer sent one again, and the
+                 backup lacks it
   credit ID TRANSACTION
                  grants the credits of such a payment. First look TRANSACTION up on the chain:
                  it must have moved the amount from the payer to the plan's recipient, by this
@@ -78,6 +79,9 @@ the gateway keeps its terms. A later payment signed for an old price or recipien
 refused and not charged; after a change of credits alone it buys the new number. Once a
 wallet has signed in on a plan, its network, chain_id, ecosystem, asset_address and
 decimals are fixed: retire the plan, and add another with a new id.
+
+The providers of a chain are tried in the order of FILE, the addresses of each in its order.
+The first one decides what a method costs.
 
 Base URLs are public in GET /providers. They must not contain a user or password, and
 should not contain a private key.

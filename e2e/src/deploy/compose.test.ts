@@ -102,7 +102,7 @@ describe('docker/compose.yaml', () => {
     const { command = [], environment, profiles } = compose.services['client-key'] ?? {}
     expect(profiles).toEqual(['setup'])
     expect(environment).toEqual(compose.services['facilitator-migrate']?.environment)
-    expect(command.join(' ')).toContain('clients create --env-file /docker/.env')
+    expect(command.join(' ')).toContain('clients create --dotenv /docker/.env')
     for (const name of [ID_VARIABLE, TOKEN_VARIABLE]) {
       expect(example).toContain(`\n${name}=\n`)
       expect(text).toContain(`${name}: \${${name}:-}`)

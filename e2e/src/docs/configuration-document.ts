@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 
 const root = join(__dirname, '../../..')
 export const SERVICES = ['gateway', 'facilitator'] as const
@@ -47,16 +47,18 @@ function fallbackOf(schema: Schema): string | undefined {
 /** docs/operate/configure.md */
 export function configurationDocument(): string {
   const networks = readFileSync(join(root, 'apps/facilitator/networks.example.yaml'), 'utf8')
+  const catalog = readFileSync(join(root, 'apps/gateway/catalog.example.yaml'), 'utf8')
   return [
     '# Configure',
-    'Every variable of both services, written from their schemas by `node e2e/dist/docs/write-configuration.js`. A service reads them once, at its start. It lists every variable that is missing or wrong by name, without its value, and exits with 78. A blank variable counts as unset.',
+    'Every variable of both services, written from their schemas by `node e2e/dist/docs/write-configuration.js`. A service reads them once, at its start, from its environment and from no file. It lists every variable that is missing or wrong by name, without its value, and exits with 78. A blank variable counts as unset.',
     'On Kubernetes what is no secret stands in the ConfigMap of the service, and secrets in its Secret: [k8s](../../k8s/README.md#configure).',
     ...SERVICES.flatMap((service) => [`## ${titleOf(service)}`, tableOf(variablesOf(service))]),
     '## Networks',
     'The file that `NETWORKS_FILE` of the facilitator names. [k8s/networks](../../k8s/networks/networks.yaml) has entries for public networks, to copy.',
     `\`\`\`yaml\n${networks}\`\`\``,
     '## Plans and providers',
-    "The gateway's plans, prices and upstreams are no variables: `gateway catalog apply FILE` writes them to its database, and `gateway catalog --help` explains the file. [k8s/networks/catalog.yaml](../../k8s/networks/catalog.yaml) has entries for public networks.",
+    "The gateway's plans, prices and upstreams are no variables: `gateway catalog apply FILE` writes them to its database, and `gateway catalog --help` says which changes are allowed. [k8s/networks/catalog.yaml](../../k8s/networks/catalog.yaml) has entries for public networks, to copy.",
+    `\`\`\`yaml\n${catalog}\`\`\``,
     '',
   ]
     .join('\n\n')
@@ -88,16 +90,22 @@ export function exampleFile(service: string): string {
   const required = variables.filter(({ fallback }) => fallback === undefined)
   const others = variables.filter(({ fallback }) => fallback !== undefined)
   return [
-    `# The ${service}'s environment. Copy to .env and fill in, or set the variables where the service runs. Written from the schema by\n# e2e/dist/docs/write-configuration.js; docs/operate/configure.md has the same as a table.\n`,
+    `# The ${service}'s environment. Copy and fill in, as docs/operate/install.md shows, or set the variables where the service runs. Written\n# from the schema by e2e/dist/docs/write-configuration.js; docs/operate/configure.md has the same as a table.\n`,
     ...required.map(({ name, description }) => `${comment(description)}${name}=\n`),
     '# What follows has a default, or may be missing.\n',
     ...others.map(({ name, fallback, description }) => `${comment(description)}# ${name}=${fallback}\n`),
   ].join('\n')
 }
 
-/** Without the markup of links, as lines of a comment. */
+/** As lines of a comment, with the path of each linked document in the repository. */
 function comment(description: string): string {
-  const words = description.replace(/\[([^\]]+)\]\(([^)]+)\)/g, '$1').split(' ')
+  const words = description
+    .replace(
+      /\[([^\]]+)\]\(([^)#]*)(?:#[^)]*)?\)/g,
+      (_, text: string, target: string) =>
+        `${text} (${target === '' ? 'docs/operate/configure.md' : posix.join('docs/operate', target)})`,
+    )
+    .split(' ')
   const lines: string[] = ['#']
   for (const word of words) {
     const line = lines.at(-1) ?? ''

@@ -252,6 +252,20 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'TollgateRemoteSignerUnavailable',
+    at: '5m',
+    fires: {
+      'tollgate_signer_available{network="base",signer="0xa",instance="a"}': '0x120',
+      'tollgate_signer_available{network="base",signer="0xa",instance="b"}': '0x120',
+    },
+    labels: signer,
+    summary: 'no replica gets signatures of 0xa on base from its remote signer',
+    quiet: {
+      'tollgate_signer_available{network="base",signer="0xa",instance="a"}': '0x120',
+      'tollgate_signer_available{network="base",signer="0xa",instance="b"}': '1x120',
+    },
+  },
+  {
     alert: 'TollgateSignerFull',
     at: '5m',
     ...gauge('tollgate_signer_pending_transactions{network="base",signer="0xa"}', 15, 16),

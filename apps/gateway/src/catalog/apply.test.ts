@@ -4,6 +4,7 @@ import { openSession, randomAddress, insertPayment } from '../testing/accounts'
 import { catalogOf, cosmosPlanOf, planOf, providerOf, type CatalogEntries } from '../testing/catalog'
 import { waitForLockWaiter } from '../testing/ledgers'
 import { applyCatalog } from './apply'
+import { createCatalog } from './catalog'
 import { type CatalogFile } from './catalog-file'
 
 afterAll(closeAll)
@@ -124,6 +125,26 @@ describe('applying a catalog', () => {
     expect(await refusing(['debug_subscribe', 'trace_block', 'trace_block'])).toEqual([])
     const { providers } = await rowsOf(database)
     expect(providers[0]!.not_served).toEqual(['debug_subscribe', 'trace_block'])
+  })
+
+  test('uses the providers of a chain in the order of the file, also of a later one', async () => {
+    const database = await open()
+    const other = { ...provider, provider_id: 'other' }
+    const elsewhere = { ...provider, chain_id: '1' }
+    const triedIn = async (...providers: CatalogEntries['providers']) => {
+      const lines = await applyCatalog(database, catalogOf({ plans: [], providers }))
+      const tried = await createCatalog(database, () => new Date()).findProviders('evm', '84532')
+      return { lines, tried: tried.map(({ key }) => key) }
+    }
+    expect((await triedIn(provider, elsewhere, other)).tried).toEqual(['provider-84532', 'other'])
+    expect(await triedIn(other, elsewhere, provider)).toEqual({
+      lines: [
+        '~ provider "other" (evm, 84532) position: 2 -> 1',
+        '~ provider "provider-84532" (evm, 84532) position: 1 -> 2',
+      ],
+      tried: ['other', 'provider-84532'],
+    })
+    expect((await triedIn(elsewhere, other, provider)).lines).toEqual([])
   })
 
   test('keeps updated_at of unchanged rows', async () => {

@@ -1,7 +1,7 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { changedFixedFields, planChanges, providerChanges, type Change } from './catalog-diff'
 import { type CatalogFile } from './catalog-file'
-import { planRow, providerRow, storedPlan, storedProvider, type PlanRow } from './rows'
+import { planRow, providerRows, storedPlan, storedProvider, type PlanRow } from './rows'
 import { CatalogError } from './yaml-diagnostics'
 
 /** Must exceed the lock timeout below. */
@@ -34,7 +34,7 @@ export async function applyCatalog(
       orderBy: { id: 'asc' },
     })
     const plans = planChanges(storedPlans, file.plans.map(planRow))
-    const providers = providerChanges(storedProviders.map(storedProvider), file.providers.map(providerRow))
+    const providers = providerChanges(storedProviders.map(storedProvider), providerRows(file.providers))
     await assertPurchasedFieldsUnchanged(transaction, plans, dryRun)
 
     if (!dryRun) {

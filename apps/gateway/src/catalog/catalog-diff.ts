@@ -54,6 +54,7 @@ export function providerChanges(
         ['rest', before.rest, after.rest],
         ['description', before.description, after.description],
         ['not_served', before.notServed, after.notServed],
+        ['position', before.position, after.position],
         ...methods.map((method): Difference => [
           `methods.${method}`,
           weightOf(before, method),

@@ -1,7 +1,9 @@
 import { x402V1Networks } from '@tollgate/protocol'
-import { stringify } from 'yaml'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
 import { cosmosPlanOf, planOf, providerOf } from '../testing/catalog'
-import { parseCatalog } from './catalog-file'
+import { CatalogFile, parseCatalog } from './catalog-file'
 import { planRow } from './rows'
 import { CatalogError } from './yaml-diagnostics'
 
@@ -20,6 +22,17 @@ function errorsIn(text: string): string[] {
   }
   throw new Error('The catalog was not refused')
 }
+
+test('catalog.example.yaml is taken, and has every member', () => {
+  const text = readFileSync(join(__dirname, '../../catalog.example.yaml'), 'utf8')
+  const example = parse(text) as { plans: object[]; providers: object[] }
+  for (const part of ['plans', 'providers'] as const)
+    expect(Object.keys(example[part][0] ?? {})).toEqual(Object.keys(CatalogFile.shape[part].element.shape))
+  expect(
+    parseCatalog(text.replace('REPLACE_WITH_YOUR_ADDRESS', `'${plan.pay_to}'`), { isProduction: true }).plans,
+  ).toHaveLength(1)
+})
+
 test('in production nodes by http:// on public hosts are refused, each with its place', () => {
   const text = stringify({
     plans: [plan],

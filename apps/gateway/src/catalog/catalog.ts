@@ -73,7 +73,10 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
     return { list, find: (id: number) => byId.get(id) }
   })
   const readProviders = cached(now, async () => {
-    const rows = await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })
+    const rows = await prisma.provider.findMany({
+      where: { active: true },
+      orderBy: [{ position: 'asc' }, { id: 'asc' }],
+    })
     const list = rows.map((row): Provider => ({
       ...row,
       category: Ecosystem.parse(row.category),

@@ -51,7 +51,17 @@ export const storedPlan = (row: Columns<GatewayModels.Plan>): PlanRow => ({
   amount: row.amount.toFixed(),
 })
 
-export const providerRow = (provider: CatalogFile['providers'][number]): ProviderRow => ({
+export const providerRows = (providers: CatalogFile['providers']): ProviderRow[] =>
+  providers.map((provider, index) =>
+    providerRow(provider, providers.slice(0, index + 1).filter(isOfChain(provider)).length),
+  )
+
+type CatalogProvider = CatalogFile['providers'][number]
+
+const isOfChain = (one: CatalogProvider) => (other: CatalogProvider) =>
+  one.category === other.category && one.chain_id === other.chain_id
+
+const providerRow = (provider: CatalogProvider, position: number): ProviderRow => ({
   key: provider.provider_id,
   category: provider.category,
   chainId: provider.chain_id,
@@ -61,6 +71,7 @@ export const providerRow = (provider: CatalogFile['providers'][number]): Provide
   description: provider.description,
   methods: Object.fromEntries(Object.entries(provider.methods).filter(([, weight]) => weight !== 1)),
   notServed: [...new Set(provider.not_served)].sort(),
+  position,
   active: provider.active,
 })
 

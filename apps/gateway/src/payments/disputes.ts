@@ -21,8 +21,11 @@ const DECISIONS: Record<Decision, string> = {
   close: `status = 'failed'`,
 }
 
-/** Their authorization had been used when they came: by another seller, or by us before a restored backup. */
-const IS_SPENT = `status = 'failed' AND error_reason = 'invalid_transaction_state'`
+/**
+ * Their authorization had been used when they came: by another seller, or by us before a restored backup. The facilitator calls one
+ * that it has settled `duplicate_settlement`: it knows more than our database if only ours was restored.
+ */
+const IS_SPENT = `status = 'failed' AND error_reason IN ('invalid_transaction_state', 'duplicate_settlement')`
 
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
   async list(limit: number): Promise<Dispute[]> {

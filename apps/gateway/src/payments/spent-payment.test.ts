@@ -32,23 +32,30 @@ async function failed(reason: string): Promise<string> {
   return id
 }
 
-test('a payment whose authorization was used is listed, and credited once with its transaction', async () => {
-  expect((await payments('spent')).out).toBe('no payment is spent\n')
-  const [spent, poor] = [await failed('invalid_transaction_state'), await failed('insufficient_funds')]
-  expect((await payments('spent')).out).toMatch(new RegExp(`^${spent} .* 10 credits {2}-\\n$`))
+test.each([
+  ['was used', 'invalid_transaction_state'],
+  ['was settled by the facilitator for a payment that the database lacks', 'duplicate_settlement'],
+])(
+  'a payment whose authorization %s is listed, and credited once with its transaction',
+  async (_, reason) => {
+    await pool.query('TRUNCATE payments CASCADE')
+    expect((await payments('spent')).out).toBe('no payment is spent\n')
+    const [spent, poor] = [await failed(reason), await failed('insufficient_funds')]
+    expect((await payments('spent')).out).toMatch(new RegExp(`^${spent} .* 10 credits {2}-\\n$`))
 
-  expect(await payments('credit', poor, TRANSACTION)).toMatchObject({ code: 1 })
-  expect(await payments('credit', spent)).toMatchObject({ code: 1 })
-  expect(await payments('credit', spent, TRANSACTION)).toMatchObject({
-    code: 0,
-    out: expect.stringContaining(`credited: ${spent}`) as string,
-  })
-  expect(await payments('credit', spent, TRANSACTION)).toMatchObject({ code: 1 })
-  const { rows } = await pool.query('SELECT id, status, transaction FROM payments WHERE status <> $1', [
-    'failed',
-  ])
-  expect(rows).toEqual([{ id: spent, status: 'settled', transaction: TRANSACTION }])
-})
+    expect(await payments('credit', poor, TRANSACTION)).toMatchObject({ code: 1 })
+    expect(await payments('credit', spent)).toMatchObject({ code: 1 })
+    expect(await payments('credit', spent, TRANSACTION)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`credited: ${spent}`) as string,
+    })
+    expect(await payments('credit', spent, TRANSACTION)).toMatchObject({ code: 1 })
+    const { rows } = await pool.query('SELECT id, status, transaction FROM payments WHERE status <> $1', [
+      'failed',
+    ])
+    expect(rows).toEqual([{ id: spent, status: 'settled', transaction: TRANSACTION }])
+  },
+)
 
 test.each([
   [['credit', 'x'], 'requires the id of one payment'],

@@ -12,7 +12,7 @@ import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
 import { applyCatalog } from '../catalog/apply'
-import { providerRow } from '../catalog/rows'
+import { providerRows } from '../catalog/rows'
 import { readConfiguration, type Environment } from '../config'
 import { composeGateway } from '../gateway'
 import { startReconciler } from '../payments/reconciler'
@@ -136,7 +136,7 @@ export async function testGateway(options: Options = {}) {
       )
       catalog.providers.push(...added)
       await database.prisma.provider.createMany({
-        data: catalogOf({ plans: [], providers: added }).providers.map(providerRow),
+        data: providerRows(catalogOf({ plans: [], providers: added }).providers),
       })
       clock.advance(CATALOG_SECONDS)
       return chain_id

@@ -53,7 +53,7 @@ export const tracingVariables = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: env.url.optional().describe('The whole URL instead.'),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional().describe('Headers for the collector, such as its API key.'),
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: headers.optional().describe('The same, for traces.'),
-  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional().describe('The only one.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional().describe('`http/json` is the only protocol.'),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.optional().describe('The same, for traces.'),
   OTEL_EXPORTER_OTLP_TIMEOUT: timeoutMs.optional().describe('Milliseconds for one export; 10000 if not set.'),
   OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMs.optional().describe('The same, for traces.'),

@@ -138,7 +138,7 @@ ${EXIT_CODES}
 `
 
 export const CREATE_CLIENT_HELP = `facilitator clients create --owner EMAIL --secret [NAMESPACE/]NAME [OPTIONS]
-facilitator clients create --owner EMAIL --env-file PATH [OPTIONS]
+facilitator clients create --owner EMAIL --dotenv PATH [OPTIONS]
 
 Makes a client key, stores it as FACILITATOR_CLIENT_ID and FACILITATOR_CLIENT_TOKEN, and registers it
 with this facilitator. If a key is stored already, only registers that one. Safe to repeat after any
@@ -146,7 +146,7 @@ failure; concurrent runs on one Secret end with one key. The token is not printe
 
   --secret       a Secret that exists, in a pod of the same cluster, whose service account may get and
                  patch it; without NAMESPACE, in the namespace of the pod
-  --env-file     a file of NAME=VALUE lines; the other lines stay. One run at a time
+  --dotenv       a file of NAME=VALUE lines; the other lines stay. One run at a time
   --owner        the user that owns a new key, by email. If there is none, it is created without a
                  login ("users reset-password" gives it one)
   --title        a note about the key (default gateway)

@@ -289,9 +289,9 @@ describe('facilitator clients create, killed', () => {
   })
 })
 
-describe('facilitator clients create --env-file', () => {
+describe('facilitator clients create --dotenv', () => {
   const inFile = (path: string, ...more: string[]) =>
-    here.facilitator(['clients', 'create', '--owner', OWNER, '--env-file', path, ...more])
+    here.facilitator(['clients', 'create', '--owner', OWNER, '--dotenv', path, ...more])
 
   test('creates a file that only its owner reads, and changes nothing when repeated', async () => {
     const path = join(folder, 'new.env')
@@ -335,8 +335,8 @@ describe('facilitator clients create --env-file', () => {
 test.each([
   [['--secret', 'x'], 'needs --owner EMAIL'],
   [['--owner', 'gateway', '--secret', 'x'], 'needs --owner EMAIL'],
-  [['--owner', OWNER], 'needs one of --secret and --env-file'],
-  [['--owner', OWNER, '--secret', 'x', '--env-file', 'y'], 'needs one of --secret and --env-file'],
+  [['--owner', OWNER], 'needs one of --secret and --dotenv'],
+  [['--owner', OWNER, '--secret', 'x', '--dotenv', 'y'], 'needs one of --secret and --dotenv'],
   [['--owner', OWNER, '--secret', 'a/b/c'], '--secret needs NAME or NAMESPACE/NAME'],
   [['--owner', OWNER, '--secret', '../x'], '--secret needs NAME or NAMESPACE/NAME'],
   [['--owner', OWNER, '--secret', 'x', '--scope', 'verify,admin'], '--scope needs a list of verify, settle'],

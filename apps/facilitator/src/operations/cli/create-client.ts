@@ -17,7 +17,7 @@ export function createClient(args: string[]): Work {
   const { values, positionals } = parseOptions(args, {
     owner: { type: 'string' },
     secret: { type: 'string' },
-    'env-file': { type: 'string' },
+    dotenv: { type: 'string' },
     title: { type: 'string' },
     scope: { type: 'string' },
     'fee-share': { type: 'string' },
@@ -27,7 +27,7 @@ export function createClient(args: string[]): Work {
     'service-account': { type: 'string' },
   })
   assertCount(positionals, 0, 'clients create takes options only')
-  const place = placeOf(values.secret, values['env-file'], values['service-account'])
+  const place = placeOf(values.secret, values.dotenv, values['service-account'])
   const email = ownerOf(values.owner)
   const title = values.title ?? 'gateway'
   if (!/^(?!\s)[^\p{Cc}\p{Cs}]{1,128}(?<!\s)$/u.test(title))
@@ -95,7 +95,7 @@ function placeOf(
   serviceAccount: string | undefined,
 ): (io: CommandIo) => KeyPlace {
   if ((secret === undefined) === (file === undefined))
-    throw new UsageError('clients create needs one of --secret and --env-file')
+    throw new UsageError('clients create needs one of --secret and --dotenv')
   if (file !== undefined) return () => envFile(file)
   const [, namespace, name] = /^(?:([a-z0-9-]{1,63})\/)?([a-z0-9][a-z0-9.-]{0,252})$/.exec(secret ?? '') ?? []
   if (name === undefined) throw new UsageError('--secret needs NAME or NAMESPACE/NAME')

@@ -35,7 +35,7 @@ test('each alert and each internal link of the runbook leads to an existing sect
       labels: { severity: expect.stringMatching(/^(page|ticket)$/) as string },
       annotations: {
         summary: expect.any(String) as string,
-        runbook_url: expect.stringMatching(/^docs\/runbook\.md#./) as string,
+        runbook_url: expect.stringMatching(/^docs\/operate\/runbook\.md#./) as string,
       },
     })
   const own = [...runbook.matchAll(/\(#([\w-]+)\)/g)].map(([, link]) => link)

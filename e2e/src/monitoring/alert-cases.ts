@@ -205,17 +205,6 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { 'tollgate_signer_is_leader{network="base",signer="0xa",instance="a"}': '1x120' },
   },
   {
-    alert: 'TollgateRemoteSignerAway',
-    at: '5m',
-    fires: { 'tollgate_signer_available{network="base",signer="0xa",instance="a"}': '0x120' },
-    labels: signer,
-    summary: 'no facilitator gets signatures of 0xa on base from its remote signer',
-    quiet: {
-      'tollgate_signer_available{network="base",signer="0xa",instance="a"}': '0x120',
-      'tollgate_signer_available{network="base",signer="0xa",instance="b"}': '1x120',
-    },
-  },
-  {
     alert: 'TollgateRemoteSignerFails',
     at: '15m',
     fires: { 'tollgate_signer_errors_total{network="base",signer="0xa",failure="timeout"}': '0+1x120' },

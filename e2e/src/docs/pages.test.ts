@@ -46,11 +46,9 @@ describe('the SQL of the pages for operators', () => {
     )
     for (const [page, sql] of statements) {
       const filled = sql.replaceAll("'ID'", `'00000000-0000-0000-0000-000000000000'`)
-      const outcomes = await Promise.all(
-        pools.map((pool) => pool.query(filled).then(String, (error: Error) => error.message)),
-      )
+      const outcomes = await Promise.all(pools.map((pool) => pool.query(filled).then(() => 'done', String)))
       expect({ page, sql, outcomes }).toMatchObject({
-        outcomes: expect.arrayContaining(['[object Object]']) as string[],
+        outcomes: expect.arrayContaining(['done']) as string[],
       })
     }
   })

@@ -51,6 +51,8 @@ PAYMENT_DISPUTED).
                  grants the credits of such a payment. First look TRANSACTION up on the chain:
                  it must have moved the amount from the payer to the plan's recipient, by this
                  authorization, and be in no other payment
+                 Refused if another payment of the same authorization is credited or open: a buyer
+                 who sends a Cosmos transaction again makes a further payment
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 

@@ -109,7 +109,12 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
       ? disputes.resolve(id ?? '', verb)
       : disputes.creditSpent(id ?? '', transaction))
     if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
-    else io.err(`gateway: no ${transaction === undefined ? 'disputed' : 'spent'} payment has the id ${id}\n`)
+    else
+      io.err(
+        transaction === undefined
+          ? `gateway: no disputed payment has the id ${id}\n`
+          : `gateway: no spent payment has the id ${id}, or another payment of its authorization is credited or open\n`,
+      )
     return decided ? 0 : 1
   } finally {
     await database.close()

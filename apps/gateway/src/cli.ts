@@ -65,14 +65,17 @@ function databaseUrl({ environment }: CommandIo): string {
   return url
 }
 
+/** It reads whole tables. */
+const AUDIT_TIMEOUT_MS = 3_600_000
+
 async function audit(io: CommandIo): Promise<number> {
   const url = databaseUrl(io)
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
-  const database = openGatewayDatabase({ url, poolSize: 1 })
+  const database = openGatewayDatabase({ url, poolSize: 1, statementTimeoutMs: AUDIT_TIMEOUT_MS })
   try {
     const report = await auditLedger(database)
     io.out(auditText(report))
-    return report.violations.length === 0 ? 0 : 1
+    return report.violationCount === 0 ? 0 : 1
   } finally {
     await database.close()
   }
@@ -168,7 +171,7 @@ function explain(error: unknown): string | undefined {
   if (error instanceof GatewayPrisma.PrismaClientKnownRequestError && /^P202[12]$/.test(error.code))
     return 'the database lacks the gateway’s tables; run its migrations first: tollgate-database migrate gateway'
   if (error instanceof Error && /(?:statement|lock) timeout/.test(error.message))
-    return 'another catalog is being applied; nothing was changed, try again'
+    return 'the database did not answer in time, or another command, such as catalog apply, holds a lock; nothing was changed, try again'
   return undefined
 }
 

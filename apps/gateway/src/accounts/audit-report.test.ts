@@ -1,4 +1,6 @@
-import { closeAll } from '@tollgate/testing'
+import { openGatewayDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase, runMain } from '@tollgate/testing'
+import { main } from '../cli'
 import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { auditLedger, auditText } from './audit-report'
 
@@ -29,4 +31,18 @@ test('the audit adds up all accounts, and names each violation', async () => {
     '1 × credited_without_transaction',
   ])
   expect(auditText(damaged)).toContain('violations  2\n  account ')
+})
+
+test('the command has more time for a statement than a request has', async () => {
+  const DATABASE_URL = await migratedDatabase('gateway')
+  const database = openGatewayDatabase({ url: DATABASE_URL })
+  closeLater(() => database.close())
+  await database.pool.query('ALTER TABLE grants RENAME TO stored_grants')
+  await database.pool.query(
+    `CREATE VIEW grants AS SELECT * FROM stored_grants
+     WHERE 1 / (current_setting('statement_timeout')::interval > interval '1 minute')::int = 1`,
+  )
+  const { code, out, err } = await runMain(main, ['audit'], { DATABASE_URL })
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain('violations  none')
 })

@@ -125,7 +125,7 @@ export const Environment = z.object({
 export type Environment = z.infer<typeof Environment>
 
 const PRODUCTION = {
-  secrets: ['JWT_SECRET', 'ADMIN_TOKEN'],
+  secrets: ['JWT_SECRET', 'JWT_SECRET_PREVIOUS', 'ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS'],
   required: {
     REDIS_URL:
       'expected the address of a Redis that all replicas share, for limits and the verification cache',

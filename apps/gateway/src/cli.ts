@@ -110,7 +110,7 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
     }
     const decided = await (transaction === undefined
       ? disputes.resolve(id ?? '', verb)
-      : disputes.creditSpent(id ?? '', transaction))
+      : disputes.creditSpent(id ?? '', canonicalHash(transaction)))
     if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
     else
       io.err(
@@ -123,6 +123,9 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
     await database.close()
   }
 }
+
+/** As the facilitator reports it, so that another payment with it is found: EVM with 0x in lower case, Cosmos in upper case. */
+const canonicalHash = (hash: string) => (hash.startsWith('0x') ? hash.toLowerCase() : hash.toUpperCase())
 
 const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
 

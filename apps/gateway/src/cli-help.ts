@@ -19,7 +19,8 @@ zero, and each credited payment has its grant. Reads only, also while gateways r
 that begins meanwhile is no violation.
 
 Prints the time of the newest row, which tells how much a restored backup lacks, then the
-sums, and a line for each violation. Exits with 1 if there is one.
+sums, and a line for each violation, of accounts for a thousand at most. Exits with 1 if
+there is one. A statement may take an hour.
 
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment

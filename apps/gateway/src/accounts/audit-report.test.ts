@@ -33,6 +33,16 @@ test('the audit adds up all accounts, and names each violation', async () => {
   expect(auditText(damaged)).toContain('violations  2\n  account ')
 })
 
+test('a credited payment without an account is a violation', async () => {
+  const { wallet } = await spender(10)
+  await pool.query('UPDATE payments SET transaction = $1', [`0x${'1'.repeat(64)}`])
+  const before = await auditLedger({ pool })
+  await pool.query("UPDATE payments SET wallet = wallet || '-lost' WHERE wallet = $1", [wallet])
+  const { violations } = await auditLedger({ pool })
+  expect(before.violations).not.toContain('1 × credited_without_account')
+  expect(violations).toContain('1 × credited_without_account')
+})
+
 test('the command has more time for a statement than a request has', async () => {
   const DATABASE_URL = await migratedDatabase('gateway')
   const database = openGatewayDatabase({ url: DATABASE_URL })

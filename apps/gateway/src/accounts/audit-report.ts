@@ -28,6 +28,9 @@ type Totals = Record<
 /** Checks that hold for payments of any account. */
 const PAYMENT_INVARIANTS = {
   payment_granted_twice: 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
+  credited_without_account: `
+    SELECT id FROM payments WHERE status = 'credited' AND NOT EXISTS (
+      SELECT FROM accounts WHERE accounts.wallet = payments.wallet AND accounts.pricing_plan_id = payments.pricing_plan_id)`,
   credited_without_transaction: "SELECT id FROM payments WHERE status = 'credited' AND transaction IS NULL",
 }
 

@@ -330,6 +330,12 @@ describe('in production', () => {
       [/^NETWORKS_FILE: networks\[0\]\.rpc_urls\[1\]: http:\/\/ to a public host/],
     ],
     [
+      'a collector by http:// on a public host',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://hidden.example:4318' },
+      yaml,
+      [/^OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/ to a public host/],
+    ],
+    [
       'a remote signer by http:// on a public host',
       {},
       remote().replace('https://signer', 'http://signer'),

@@ -1,4 +1,10 @@
-import { ConfigurationError, env, readEnvironment, tracingVariables } from '@tollgate/service'
+import {
+  collectorVariables,
+  ConfigurationError,
+  env,
+  readEnvironment,
+  tracingVariables,
+} from '@tollgate/service'
 import { z } from 'zod'
 import { readPercent } from './percent'
 import { readNetworks, type NetworkConfiguration } from './networks/settings'
@@ -130,6 +136,7 @@ const PRODUCTION = {
     REDIS_URL:
       'expected the address of a Redis that all replicas share, for limits and the verification cache',
   },
+  urls: collectorVariables,
 } as const
 
 /** Names of earlier releases. */

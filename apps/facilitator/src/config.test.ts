@@ -316,12 +316,24 @@ describe('in production', () => {
       yaml,
       [/^ADMIN_TOKEN: is the same secret as JWT_SECRET/],
     ],
+    [
+      'a weak secret that is accepted beside the first one',
+      { JWT_SECRET_PREVIOUS: 'hidden'.repeat(9), ADMIN_TOKEN_PREVIOUS: 'changeme'.repeat(5) },
+      yaml,
+      [/^JWT_SECRET_PREVIOUS: is easy to guess/, /^ADMIN_TOKEN_PREVIOUS: is easy to guess/],
+    ],
     ['no Redis', { REDIS_URL: '' }, yaml, [/^REDIS_URL: not set; .* all replicas share/]],
     [
       'a node by http:// on a public host',
       {},
       publicNode,
       [/^NETWORKS_FILE: networks\[0\]\.rpc_urls\[1\]: http:\/\/ to a public host/],
+    ],
+    [
+      'a collector by http:// on a public host',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://hidden.example:4318' },
+      yaml,
+      [/^OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/ to a public host/],
     ],
     [
       'a remote signer by http:// on a public host',

@@ -1,4 +1,10 @@
-import { ConfigurationError, env, readEnvironment, tracingVariables } from '@tollgate/service'
+import {
+  collectorVariables,
+  ConfigurationError,
+  env,
+  readEnvironment,
+  tracingVariables,
+} from '@tollgate/service'
 import { z } from 'zod'
 import { readPercent } from './percent'
 import { readNetworks, type NetworkConfiguration } from './networks/settings'
@@ -125,11 +131,12 @@ export const Environment = z.object({
 export type Environment = z.infer<typeof Environment>
 
 const PRODUCTION = {
-  secrets: ['JWT_SECRET', 'ADMIN_TOKEN'],
+  secrets: ['JWT_SECRET', 'JWT_SECRET_PREVIOUS', 'ADMIN_TOKEN', 'ADMIN_TOKEN_PREVIOUS'],
   required: {
     REDIS_URL:
       'expected the address of a Redis that all replicas share, for limits and the verification cache',
   },
+  urls: collectorVariables,
 } as const
 
 /** Names of earlier releases. */

@@ -19,7 +19,8 @@ zero, and each credited payment has its grant. Reads only, also while gateways r
 that begins meanwhile is no violation.
 
 Prints the time of the newest row, which tells how much a restored backup lacks, then the
-sums, and a line for each violation. Exits with 1 if there is one.
+sums, and a line for each violation, of accounts for a thousand at most. Exits with 1 if
+there is one. A statement may take an hour.
 
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
@@ -52,6 +53,8 @@ PAYMENT_DISPUTED).
                  grants the credits of such a payment. First look TRANSACTION up on the chain:
                  it must have moved the amount from the payer to the plan's recipient, by this
                  authorization, and be in no other payment
+                 Refused if another payment of the same authorization is credited or open: a buyer
+                 who sends a Cosmos transaction again makes a further payment
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 

@@ -65,14 +65,17 @@ function databaseUrl({ environment }: CommandIo): string {
   return url
 }
 
+/** It reads whole tables. */
+const AUDIT_TIMEOUT_MS = 3_600_000
+
 async function audit(io: CommandIo): Promise<number> {
   const url = databaseUrl(io)
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
-  const database = openGatewayDatabase({ url, poolSize: 1 })
+  const database = openGatewayDatabase({ url, poolSize: 1, statementTimeoutMs: AUDIT_TIMEOUT_MS })
   try {
     const report = await auditLedger(database)
     io.out(auditText(report))
-    return report.violations.length === 0 ? 0 : 1
+    return report.violationCount === 0 ? 0 : 1
   } finally {
     await database.close()
   }
@@ -107,14 +110,22 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
     }
     const decided = await (transaction === undefined
       ? disputes.resolve(id ?? '', verb)
-      : disputes.creditSpent(id ?? '', transaction))
+      : disputes.creditSpent(id ?? '', canonicalHash(transaction)))
     if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
-    else io.err(`gateway: no ${transaction === undefined ? 'disputed' : 'spent'} payment has the id ${id}\n`)
+    else
+      io.err(
+        transaction === undefined
+          ? `gateway: no disputed payment has the id ${id}\n`
+          : `gateway: no spent payment has the id ${id}, or another payment of its authorization is credited or open\n`,
+      )
     return decided ? 0 : 1
   } finally {
     await database.close()
   }
 }
+
+/** As the facilitator reports it, so that another payment with it is found: EVM with 0x in lower case, Cosmos in upper case. */
+const canonicalHash = (hash: string) => (hash.startsWith('0x') ? hash.toLowerCase() : hash.toUpperCase())
 
 const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
 
@@ -163,7 +174,7 @@ function explain(error: unknown): string | undefined {
   if (error instanceof GatewayPrisma.PrismaClientKnownRequestError && /^P202[12]$/.test(error.code))
     return 'the database lacks the gateway’s tables; run its migrations first: tollgate-database migrate gateway'
   if (error instanceof Error && /(?:statement|lock) timeout/.test(error.message))
-    return 'another catalog is being applied; nothing was changed, try again'
+    return 'the database did not answer in time, or another command, such as catalog apply, holds a lock; nothing was changed, try again'
   return undefined
 }
 

@@ -108,6 +108,11 @@ describe('the environment', () => {
       ],
       ['no Redis', { REDIS_URL: ' ' }, /REDIS_URL: not set; .* all replicas share/],
       [
+        'a collector by plain HTTP',
+        { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://8.8.8.8/hidden' },
+        /OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: http:\/\/ to a public host/,
+      ],
+      [
         'a public facilitator by http://',
         { FACILITATOR_URL: 'http://facilitator.example/hidden' },
         /FACILITATOR_URL: http:\/\/ to a public host/,

@@ -1,4 +1,4 @@
-import { env, readEnvironment, tracingVariables } from '@tollgate/service'
+import { collectorVariables, env, readEnvironment, tracingVariables } from '@tollgate/service'
 import { z } from 'zod'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
@@ -137,5 +137,9 @@ export type Environment = z.infer<typeof Environment>
 export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
   readEnvironment(Environment, variables, {
     developmentValues: { CONSOLE_DEVELOPMENT_SCRIPT: () => true },
-    production: { secrets: SECRETS, required: { REDIS_URL: SHARED_REDIS }, urls: ['FACILITATOR_URL'] },
+    production: {
+      secrets: SECRETS,
+      required: { REDIS_URL: SHARED_REDIS },
+      urls: ['FACILITATOR_URL', ...collectorVariables],
+    },
   })

@@ -8,6 +8,8 @@ export type OpenOptions = {
   poolSize?: number | undefined
   /** Lock timeout of a statement, which then fails with 55P03; the statement timeout by default. */
   lockTimeoutMs?: number | undefined
+  /** After it Postgres cancels a statement: 15 seconds by default. */
+  statementTimeoutMs?: number | undefined
   /** Called for each broken connection. The pool replaces it. */
   onError?: ((error: Error) => void) | undefined
 }
@@ -18,22 +20,23 @@ export type OpenPool = {
 
 const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 15_000
-/** Must exceed the statement timeout, so that Postgres cancels the statement first and the connection stays usable. */
-export const QUERY_TIMEOUT_MS = 20_000
+/** The query timeout exceeds the statement timeout, so that Postgres cancels the statement first and the connection stays usable. */
+const CANCEL_TIMEOUT_MS = 5_000
+export const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + CANCEL_TIMEOUT_MS
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
 const CLOSE_TIMEOUT_MS = 2_000
 
 /** A pool that reports a broken connection, idle or in use, to `onError` and removes it. */
 export function openPool(
-  { url, poolSize = 10, lockTimeoutMs, onError }: OpenOptions,
+  { url, poolSize = 10, lockTimeoutMs, statementTimeoutMs = STATEMENT_TIMEOUT_MS, onError }: OpenOptions,
   applicationName: string,
 ): OpenPool {
   const pool = new Pool({
     ...sessionSettings(url, {
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
+      statement_timeout: statementTimeoutMs,
+      query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS,
       lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       types: parsers,

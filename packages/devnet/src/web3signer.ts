@@ -8,7 +8,12 @@ import { keccak256, SigningKey } from 'ethers'
 export type Signature = { r: string; s: string; v: number }
 type Answer = { status?: number; headers?: Readonly<Record<string, string>>; body?: string }
 /** Answers a request for a signature in place of the server. It may also never resolve. */
-type Fault = (request: { sign(key?: SigningKey): Signature; data: string }) => Answer | Promise<Answer>
+type Fault = (request: {
+  sign(key?: SigningKey): Signature
+  data: string
+  /** Whether the request is for this key. */
+  isOf(key: SigningKey): boolean
+}) => Answer | Promise<Answer>
 
 export type Web3Signer = Awaited<ReturnType<typeof startWeb3Signer>>
 
@@ -57,7 +62,8 @@ export async function startWeb3Signer({
       const { r, s, v } = by.sign(keccak256(data))
       return { r, s, v }
     }
-    return fault ? fault({ sign, data }) : { body: hexOf(sign()) }
+    const isOf = (other: SigningKey) => other.publicKey === key.publicKey
+    return fault ? fault({ sign, data, isOf }) : { body: hexOf(sign()) }
   }
 
   function respond(req: http.IncomingMessage, res: http.ServerResponse): void {

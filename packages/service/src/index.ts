@@ -81,6 +81,7 @@ export {
   traced,
   traceIdOf,
   type Tracing,
+  collectorVariables,
   tracingVariables,
   withActiveSpan,
 } from './tracing'

@@ -41,6 +41,7 @@ test.each([
   'this-is-a-very-long-secret-for-jwt-tokens',
   'this-is-my-jwt-secret-key-please-change',
   'your-secret-key-at-least-32-characters!!',
+  `${'changeme'.repeat(100)}x`,
   'supersecretsupersecretsupersecret1',
   'qwertyuiopasdfghjklzxcvbnm1234567890',
   'deadbeef'.repeat(8),

@@ -1,6 +1,8 @@
-/** Removed before the rest is judged, so that a random secret that contains one by chance is not refused. */
+/**
+ * Removed before the rest is judged, so that a random secret that contains one by chance is not refused. No sequence of them reads
+ * in two ways (`changeme`): a long secret would be tried in each of exponentially many.
+ */
 const WORDS = [
-  'changeme',
   'password',
   'passwort',
   'passphrase',

@@ -8,9 +8,11 @@ test('exports these names and no others', () => {
     'emptyDatabase',
     'eventually',
     'migratedDatabase',
+    'pathOf',
     'readableLog',
     'runBin',
     'runMain',
+    'startTraceCollector',
     'startWebhookReceiver',
   ])
 })

@@ -1,4 +1,6 @@
-import { closeAll } from '@tollgate/testing'
+import { openGatewayDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase, runMain } from '@tollgate/testing'
+import { main } from '../cli'
 import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { auditLedger, auditText } from './audit-report'
 
@@ -29,4 +31,28 @@ test('the audit adds up all accounts, and names each violation', async () => {
     '1 × credited_without_transaction',
   ])
   expect(auditText(damaged)).toContain('violations  2\n  account ')
+})
+
+test('a credited payment without an account is a violation', async () => {
+  const { wallet } = await spender(10)
+  await pool.query('UPDATE payments SET transaction = $1', [`0x${'1'.repeat(64)}`])
+  const before = await auditLedger({ pool })
+  await pool.query("UPDATE payments SET wallet = wallet || '-lost' WHERE wallet = $1", [wallet])
+  const { violations } = await auditLedger({ pool })
+  expect(before.violations).not.toContain('1 × credited_without_account')
+  expect(violations).toContain('1 × credited_without_account')
+})
+
+test('the command has more time for a statement than a request has', async () => {
+  const DATABASE_URL = await migratedDatabase('gateway')
+  const database = openGatewayDatabase({ url: DATABASE_URL })
+  closeLater(() => database.close())
+  await database.pool.query('ALTER TABLE grants RENAME TO stored_grants')
+  await database.pool.query(
+    `CREATE VIEW grants AS SELECT * FROM stored_grants
+     WHERE 1 / (current_setting('statement_timeout')::interval > interval '1 minute')::int = 1`,
+  )
+  const { code, out, err } = await runMain(main, ['audit'], { DATABASE_URL })
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain('violations  none')
 })

@@ -2,6 +2,8 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { auditAccounts, type Violation } from './audit'
 
 const BATCH_SIZE = 100
+/** Of the accounts, so that a broken ledger of millions fits in memory and on a screen. */
+const MAX_LISTED = 1_000
 
 type Pool = Pick<GatewayDatabase, 'pool'>
 
@@ -26,6 +28,9 @@ type Totals = Record<
 /** Checks that hold for payments of any account. */
 const PAYMENT_INVARIANTS = {
   payment_granted_twice: 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
+  credited_without_account: `
+    SELECT id FROM payments WHERE status = 'credited' AND NOT EXISTS (
+      SELECT FROM accounts WHERE accounts.wallet = payments.wallet AND accounts.pricing_plan_id = payments.pricing_plan_id)`,
   credited_without_transaction: "SELECT id FROM payments WHERE status = 'credited' AND transaction IS NULL",
 }
 
@@ -33,9 +38,11 @@ const PAYMENT_INVARIANTS = {
 export async function auditLedger(database: Pool) {
   const { pool } = database
   const violations: Violation[] = []
+  let violationCount = 0
   for (let after: bigint | undefined = 0n; after !== undefined;) {
     const batch = await auditAccounts(database, { after, limit: BATCH_SIZE })
-    violations.push(...batch.violations)
+    violationCount += batch.violations.length
+    violations.push(...batch.violations.slice(0, MAX_LISTED - violations.length))
     after = batch.last
   }
   const { rows } = await pool.query<Totals>(TOTALS)
@@ -45,14 +52,18 @@ export async function auditLedger(database: Pool) {
     'SELECT status, count(*) FROM payments GROUP BY status ORDER BY status',
   )
   const found: string[] = violations.map(({ account, invariant }) => `account ${account}: ${invariant}`)
+  if (violationCount > violations.length)
+    found.push(`accounts: ${violationCount - violations.length} more violations`)
   for (const [name, query] of Object.entries(PAYMENT_INVARIANTS)) {
-    const { rowCount } = await pool.query(query)
-    if (rowCount) found.push(`${rowCount} × ${name}`)
+    const counted = await pool.query<{ count: bigint }>(`SELECT count(*) FROM (${query}) AS violating`)
+    const count = Number(counted.rows[0]?.count ?? 0n)
+    if (count > 0) found.push(`${count} × ${name}`)
+    violationCount += count
   }
-  return { totals, payments: payments.rows, violations: found }
+  return { totals, payments: payments.rows, violations: found, violationCount }
 }
 
-export function auditText({ totals, payments, violations }: AuditReport): string {
+export function auditText({ totals, payments, violations, violationCount }: AuditReport): string {
   const { accounts, balance, granted, refunded, used, archived, sessions, keys, newest } = totals
   const states = payments.map(({ status, count }) => `${count} ${status}`)
   const lines = [
@@ -64,7 +75,7 @@ export function auditText({ totals, payments, violations }: AuditReport): string
     ],
     ['payments', states.join(', ') || 'none'],
     ['access', `${sessions} sessions, ${keys} access keys`],
-    ['violations', violations.length === 0 ? 'none' : `${violations.length}`],
+    ['violations', violationCount === 0 ? 'none' : `${violationCount}`],
   ]
   const table = lines.map(([name = '', value = '']) => `${name.padEnd(12)}${value}`)
   return `${[...table, ...violations.map((violation) => `  ${violation}`)].join('\n')}\n`

@@ -27,6 +27,17 @@ const DECISIONS: Record<Decision, string> = {
  */
 const IS_SPENT = `status = 'failed' AND error_reason IN ('invalid_transaction_state', 'duplicate_settlement')`
 
+/**
+ * A payer's transaction that is sent again is a payment of its own, and takes the nonce of the failed one, which keeps it with a
+ * suffix (see `createRetry`). Locked, in order, so that of two of them only one is credited.
+ */
+const SAME_AUTHORIZATION = `
+WITH asked AS (SELECT chain_id, asset, payer, split_part(nonce, ' of ', 1) AS nonce FROM payments WHERE id = $1),
+same AS MATERIALIZED (
+  SELECT other.id, other.status FROM payments other JOIN asked USING (chain_id, asset, payer)
+  WHERE split_part(other.nonce, ' of ', 1) = asked.nonce ORDER BY other.id FOR UPDATE OF other
+)`
+
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
   async list(limit: number): Promise<Dispute[]> {
     const text = `SELECT ${columns} FROM payments WHERE status = 'disputed' ORDER BY updated_at, id LIMIT $1`
@@ -40,12 +51,14 @@ export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
   },
 
   /**
-   * Idempotent: returns undefined unless the payment failed because its authorization was used. A running gateway grants the
-   * credits.
+   * Idempotent: returns undefined unless the payment failed because its authorization was used, and no other payment of that
+   * authorization may be credited. A running gateway grants the credits.
    */
   async creditSpent(id: string, transaction: string): Promise<Dispute | undefined> {
-    const text = `UPDATE payments SET ${DECISIONS.credit}, error_detail = NULL, transaction = $2, updated_at = now()
-      WHERE id = $1 AND ${IS_SPENT} RETURNING ${columns}`
+    const text = `${SAME_AUTHORIZATION}
+      UPDATE payments SET ${DECISIONS.credit}, error_detail = NULL, transaction = $2, updated_at = now()
+      WHERE id = $1 AND ${IS_SPENT} AND NOT EXISTS (SELECT FROM same WHERE id <> $1 AND status <> 'failed')
+      RETURNING ${columns}`
     return (await pool.query<Dispute>(text, [id, transaction])).rows[0]
   },
 

@@ -21,13 +21,13 @@ afterAll(closeAll)
 
 const payments = (...args: string[]) => runMain(main, ['payments', ...args], { DATABASE_URL })
 
-async function failed(reason: string): Promise<string> {
+async function failed(reason: string, nonce?: string): Promise<string> {
   const id = randomUUID()
   await pool.query(
     `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status,
        error_reason, updated_at)
-     VALUES ($1::uuid, '0x3', 1, 'base-sepolia', '84532', '0x1', 1000, '0x3', '0x2', $1::text, 10, '{}', 'failed', $2, now())`,
-    [id, reason],
+     VALUES ($1::uuid, '0x3', 1, 'base-sepolia', '84532', '0x1', 1000, '0x3', '0x2', $3, 10, '{}', 'failed', $2, now())`,
+    [id, reason, nonce ?? id],
   )
   return id
 }
@@ -56,6 +56,27 @@ test.each([
     expect(rows).toEqual([{ id: spent, status: 'settled', transaction: TRANSACTION }])
   },
 )
+
+test('of the payments of one authorization, which its payer sent again, one is credited, also at once', async () => {
+  const before = randomUUID()
+  const sent = [
+    await failed('invalid_transaction_state', `5 of ${before}`),
+    await failed('invalid_transaction_state', `5 of ${randomUUID()}`),
+    await failed('invalid_transaction_state', '5'),
+  ]
+  const other = await failed('invalid_transaction_state', '55')
+  const credited = await Promise.all(sent.map((id) => payments('credit', id, TRANSACTION)))
+  expect(credited.map(({ code }) => code).toSorted()).toEqual([0, 1, 1])
+  for (const id of sent)
+    expect(await payments('credit', id, TRANSACTION)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('another payment of its authorization') as string,
+    })
+  expect(await payments('credit', other, TRANSACTION.replaceAll('a', 'A'))).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(TRANSACTION) as string,
+  })
+})
 
 test.each([
   [['credit', 'x'], 'requires the id of one payment'],

@@ -7,7 +7,7 @@ import { evmScheme } from '../evm/signing/scheme'
 import type { RemoteSignerSettings } from '../family'
 import { isSignature } from '../secp256k1'
 import { createKeySigner } from './key-signer'
-import { createRemoteSigners, publicPoint } from './remote-signer'
+import { createAvailability, createRemoteSigners, publicPoint } from './remote-signer'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const newKey = () => `0x${randomBytes(32).toString('hex')}`
@@ -132,6 +132,36 @@ test('is available again once the service passes a check, and asks for nothing b
   while (!(await first.remote?.isAvailable()) && performance.now() < deadline) await delay(20)
   expect(await first.remote?.isAvailable()).toBe(true)
   expect(await first.sign(message)).toHaveLength(64)
+})
+
+test('a signer that gets no answers takes no connections of another one', async () => {
+  const { server, key, first, second } = await start()
+  const silent = new SigningKey(key)
+  server.setFault(({ sign, isOf }) => (isOf(silent) ? new Promise(() => {}) : { body: hexOf(sign()) }))
+  for (let i = 0; i < 16; i++) void first.sign(message).catch(() => undefined)
+  while (server.signed.length < 16) await delay(5)
+  const answer = await Promise.race([second.sign(message), delay(TIMEOUT_MS / 2, 'none', { ref: false })])
+  expect(answer).toHaveLength(64)
+})
+
+test('pauses longer after each failure, also where other requests succeed in between', async () => {
+  let now = 0
+  const { read, failed, succeeded } = createAvailability(() => now)
+  const pauses: number[] = []
+  for (let round = 0; round < 7; round++) {
+    succeeded()
+    failed()
+    const from = now
+    while (!(await read(() => Promise.resolve(undefined)))) now += 500
+    pauses.push(now - from)
+  }
+  expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000])
+  now += 60_000
+  succeeded()
+  expect(await read(() => Promise.resolve('not asked'))).toBe(true)
+  failed()
+  now += 500
+  expect(await read(() => Promise.resolve(undefined))).toBe(true)
 })
 
 test('a check fails if the service does not have the key', async () => {

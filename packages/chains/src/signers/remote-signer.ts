@@ -11,6 +11,10 @@ const MAX_RESPONSE_BYTES = 1024 * 1024
 const MAX_SIGNATURE_CHARACTERS = 200
 const FIRST_PAUSE_MS = 500
 const LAST_PAUSE_MS = 15_000
+/** A service that answers some requests and is silent to others would otherwise be waited for in each round. */
+const RELIABLE_AFTER_MS = 2 * LAST_PAUSE_MS
+/** As many as transactions of a signer may be pending, and one for a check: no signer waits for connections of another. */
+const CONNECTIONS_OF_SIGNER = 17
 
 const PublicKeys = z.array(z.string())
 const Signature = z.string().regex(/^0x[0-9a-f]{130}$/i)
@@ -26,7 +30,7 @@ export function createRemoteSigners(
   { addressOf, digestOf }: SignatureScheme,
 ) {
   const agent = new Agent({
-    connections: 16,
+    connections: CONNECTIONS_OF_SIGNER * publicPoints.length,
     maxResponseSize: MAX_RESPONSE_BYTES,
     connect: { timeout: timeoutMs, ...tls },
   })
@@ -115,28 +119,35 @@ export function createRemoteSigners(
   }
 }
 
-/** After a failure nothing is signed for a while, longer after each further one, and then only if a check succeeds. */
-function createAvailability() {
+/**
+ * After a failure nothing is signed for a while, longer after each further one, and then only if a check succeeds. Further are
+ * failures until RELIABLE_AFTER_MS have passed without one.
+ */
+export function createAvailability(monotonicMs: () => number = () => performance.now()) {
   let failures = 0
+  let failedAt = 0
   let pausedUntil = 0
   let checking: Promise<boolean> | undefined
 
   function failed(): void {
     // Batches that are signed together fail together.
-    if (performance.now() < pausedUntil) return
-    pausedUntil = performance.now() + Math.min(FIRST_PAUSE_MS * 2 ** failures, LAST_PAUSE_MS)
+    failedAt = monotonicMs()
+    if (failedAt < pausedUntil) return
+    pausedUntil = failedAt + Math.min(FIRST_PAUSE_MS * 2 ** failures, LAST_PAUSE_MS)
     failures++
   }
   return {
-    succeeded: () => void (failures = 0),
+    succeeded(): void {
+      if (monotonicMs() - failedAt > RELIABLE_AFTER_MS) failures = 0
+    },
     failed,
     async read(check: () => Promise<string | undefined>): Promise<boolean> {
       if (failures === 0) return true
-      if (performance.now() < pausedUntil) return false
+      if (monotonicMs() < pausedUntil) return false
       checking ??= check()
         .then((problem) => {
           // As after the first failure: a service that is back is used within a second.
-          if (problem !== undefined) pausedUntil = performance.now() + FIRST_PAUSE_MS
+          if (problem !== undefined) pausedUntil = monotonicMs() + FIRST_PAUSE_MS
           return problem === undefined
         })
         .finally(() => (checking = undefined))

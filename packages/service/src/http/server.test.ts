@@ -193,6 +193,51 @@ describe('closeServer', () => {
       ])
   })
 
+  test('answers requests that were sent without waiting, all those that it executes', async () => {
+    const executed: string[] = []
+    const respond: (() => void)[] = []
+    const { port, server } = await serve({
+      routes(app) {
+        app.get('/begun', (_req, res) => {
+          executed.push('begun')
+          res.write('b')
+          respond.push(() => res.end('egun'))
+        })
+        app.get('/:name', (req, res) => {
+          executed.push(req.params.name)
+          respond.push(() => res.json(req.params.name))
+        })
+      },
+    })
+    const requested = (path: string) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+    const ended = once(socket, 'close')
+    socket.write(requested('first') + requested('second'))
+    while (respond.length < 2) await once(server, 'request')
+
+    const closed = closeServer(server, { graceSeconds: 10 })
+    const arrived = once(server, 'request')
+    socket.write(requested('begun'))
+    await arrived
+    const ignored = once(server, 'request')
+    socket.write(requested('late'))
+    await ignored
+    for (const end of respond) end()
+    await ended
+    expect(await closed).toBe(true)
+    expect(executed).toEqual(['first', 'second', 'begun'])
+    expect(received.match(/"(first|second|late)"|begun|Connection: [\w-]+/g)).toEqual([
+      'Connection: keep-alive',
+      '"first"',
+      'Connection: keep-alive',
+      '"second"',
+      'Connection: close',
+    ])
+    expect(received).toMatch(/b\r\n.*egun/s)
+  })
+
   test('closes unfinished requests when the time is up', async () => {
     const { url, server } = await serve({
       routes(app) {

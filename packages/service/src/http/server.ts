@@ -23,6 +23,11 @@ type Connections = {
   areClosing: boolean
 }
 
+/** Requests may be sent on a connection without waiting for answers, which are in their order. */
+const latestKey = Symbol('latest response')
+const isClosingKey = Symbol('closes after the response that has begun')
+type Socket = http.IncomingMessage['socket'] & { [latestKey]?: object; [isClosingKey]?: true }
+
 const connectionsOf = new WeakMap<http.Server, Connections>()
 
 /**
@@ -38,7 +43,7 @@ export function createServer(app: Express): http.Server {
   class AppResponse extends http.ServerResponse {
     // Also called for headers that Express or Node write by themselves.
     override writeHead(...head: [statusCode: number]) {
-      if (connections.areClosing) this.setHeader('Connection', 'close')
+      if (connections.areClosing) closeAfter(this)
       return super.writeHead(...head)
     }
   }
@@ -68,12 +73,24 @@ export function createServer(app: Express): http.Server {
   answerMalformed(server, { maxHeaderBytes: MAX_HEADER_BYTES })
   const serve = app as unknown as (req: object, res: object, onUnhandled: () => void) => void
   server.on('request', (req, res) => {
-    unused.delete(req.socket)
+    const socket: Socket = req.socket
+    unused.delete(socket)
+    // Its answer could not be sent: it is not executed, as Connection: close says.
+    if (socket[isClosingKey]) return
+    socket[latestKey] = res
     res.once('prefinish', limitUnread)
     serve(req, res, () => refuseTarget(res))
   })
   server.on('checkExpectation', (req, res) => void server.emit('request', req, res))
   return server
+}
+
+/** Unless a later request of the connection is being executed: its answer must not be lost. */
+function closeAfter(res: http.ServerResponse) {
+  const socket: Socket = res.req.socket
+  if (res.headersSent || socket[latestKey] !== res) return
+  socket[isClosingKey] = true
+  res.setHeader('Connection', 'close')
 }
 
 /** For a response that is written but not yet sent. Node destroys the socket at this timeout, and replaces it once all is sent. */
@@ -101,7 +118,7 @@ export function listen(
  * Stops accepting connections, waits up to `graceSeconds` for requests in flight, then closes all connections. Resolves to
  * false if it interrupted a request.
  *
- * Every response from now on closes its connection. A connection without a request is closed after a second: a client, such as a
+ * Every response from now on closes its connection, unless the client has sent another request behind it. A connection without a request is closed after a second: a client, such as a
  * proxy that keeps connections, may have sent one that has not arrived, and would not know whether it was executed.
  */
 export async function closeServer(

@@ -11,6 +11,8 @@ test.each([
   'HTTP://NODE.EXAMPLE',
   'http://10.0.0.1.example',
   'http://134744072',
+  'http://[::ffff:8.8.8.8]',
+  'http://[64:ff9b::808:808]',
 ])('%s is plain HTTP to a public host', (url) => expect(isPlainHttpToPublicHost(url)).toBe(true))
 
 test.each([
@@ -21,6 +23,7 @@ test.each([
   'http://192.168.1.2',
   'http://100.64.0.7',
   'http://[fd00::1]',
+  'http://[::ffff:10.0.0.5]',
   'http://localhost:8545',
   'http://facilitator:8081/api/v1',
   'http://erigon.nodes.svc:8545',

@@ -13,8 +13,16 @@ export function isPlainHttpToPublicHost(text: string): boolean {
   const { protocol, hostname } = new URL(text)
   if (protocol !== 'http:') return false
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
-  if (isIP(host) !== 0) return isPublicAddress(host)
+  if (isIP(host) !== 0) return isPublicAddress(embeddedAddress(host) ?? host)
   return host.includes('.') && !INTERNAL.test(host)
+}
+
+/** The IPv4 address within an IPv4-mapped address or one of NAT64, as URLs spell them; undefined for any other. */
+function embeddedAddress(host: string): string | undefined {
+  const [, high, low] = /^(?:::ffff:|64:ff9b::)([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host) ?? []
+  if (high === undefined || low === undefined) return undefined
+  const parts = [high, low].map((hex) => Number.parseInt(hex, 16))
+  return parts.flatMap((part) => [part >> 8, part & 0xff]).join('.')
 }
 
 export const PLAIN_HTTP_REFUSED =

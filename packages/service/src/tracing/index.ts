@@ -1,4 +1,4 @@
 export { activeSpan, activeTraceId, traced, withActiveSpan, type Span, type SpanOptions } from './span'
 export { NO_TRACING, openTracing, type Tracing } from './tracing'
 export { traceIdOf } from './traceparent'
-export { tracingVariables } from './variables'
+export { collectorVariables, tracingVariables } from './variables'

@@ -72,6 +72,12 @@ export const tracingVariables = {
     .describe('Traces that callers of one process may have sampled by a `traceparent`; 0 for none.'),
 }
 
+/** They get OTEL_EXPORTER_OTLP_HEADERS, which can hold an API key. */
+export const collectorVariables = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+] as const
+
 const Variables = z.object(tracingVariables)
 export type TracingEnvironment = z.infer<typeof Variables>
 

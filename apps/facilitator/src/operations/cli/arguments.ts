@@ -26,7 +26,12 @@ export type Work = (
   io: CommandIo,
 ) => Promise<number>
 
-export type Command = { help: string; parse: (args: string[]) => Work }
+export type Command = {
+  help: string
+  parse: (args: string[]) => Work
+  /** Of one statement; by default as in the service. */
+  statementTimeoutMs?: number
+}
 
 export function parseWholeNumber(
   option: string,

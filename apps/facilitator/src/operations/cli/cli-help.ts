@@ -76,7 +76,8 @@ its shares, and each transaction can be sent again. Reads only, also while facil
 Prints the time of the newest row, which tells how much a restored backup lacks; then the
 settlements by state; each signer with its newest nonce, its pending transactions, and the
 nonces in between that no row has: those that were used after a backup, once later ones
-are used; and a line for each violation. Exits with 1 if there is one.
+are used; and a line for each violation, of a kind for a thousand at most. Exits with 1 if
+there is one. A statement may take an hour.
 
   --help         prints this text
 ${DATABASE}

@@ -40,10 +40,10 @@ function helpOf(words: string[]): string | undefined {
 }
 
 async function runWork(args: string[], io: CommandIo): Promise<number> {
-  const work = parseCommand(args)
+  const { work, statementTimeoutMs } = parseCommand(args)
   const url = io.environment['DATABASE_URL']
   if (!url) throw new ConfigurationError(['DATABASE_URL is not set'])
-  return withDatabase(url, io, work)
+  return withDatabase({ url, statementTimeoutMs }, io, work)
 }
 
 const find = <T>(of: Readonly<Record<string, T>>, word: string): T | undefined =>
@@ -52,17 +52,23 @@ const find = <T>(of: Readonly<Record<string, T>>, word: string): T | undefined =
 const commandOf = ([area = '', verb = '']: string[]): Command | undefined =>
   find(find(areas, area) ?? {}, verb)
 
-function parseCommand([area, verb, ...args]: string[]): Work {
+type Parsed = { work: Work; statementTimeoutMs: number | undefined }
+
+function parseCommand([area, verb, ...args]: string[]): Parsed {
   if (area === undefined) throw new UsageError('a command is missing')
   if (!find(areas, area)) throw new UsageError(`there is no command "${area}"`)
   const command = commandOf([area, verb ?? ''])
-  if (command) return command.parse(args)
+  if (command) return { work: command.parse(args), statementTimeoutMs: command.statementTimeoutMs }
   throw new UsageError(verb === undefined ? `${area} needs a verb` : `there is no "${area} ${verb}"`)
 }
 
-async function withDatabase(url: string, io: CommandIo, work: Work): Promise<number> {
-  await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
-  const database = openFacilitatorDatabase({ url, poolSize: 1 })
+async function withDatabase(
+  options: { url: string; statementTimeoutMs: number | undefined },
+  io: CommandIo,
+  work: Work,
+): Promise<number> {
+  await waitForDatabase(options.url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
+  const database = openFacilitatorDatabase({ ...options, poolSize: 1 })
   try {
     const { pool } = database
     const stores = {

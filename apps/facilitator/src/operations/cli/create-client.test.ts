@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFacilitatorDatabase } from '@tollgate/database'
@@ -316,6 +325,15 @@ describe('facilitator clients create --dotenv', () => {
     )
     expect(statSync(path).mode & 0o777).toBe(0o640)
     expect(readdirSync(folder).filter((name) => name.endsWith('.new'))).toEqual([])
+  })
+
+  test('replaces the file that a link points to, and not the link', async () => {
+    const [file, link] = [join(folder, 'linked.env'), join(folder, 'link.env')]
+    writeFileSync(file, 'A=1\n')
+    symlinkSync(file, link)
+    expect(await inFile(link)).toMatchObject({ code: 0, err: '' })
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
+    expect(readFileSync(file, 'utf8')).toMatch(/^A=1\nFACILITATOR_CLIENT_ID=client_/)
   })
 
   test('exits with 1 while another run writes the file', async () => {

@@ -13,6 +13,8 @@ const MAX_LIMIT = 100_000
 const MAX_SECONDS = 9_999_999_999
 const MAX_ID = 2n ** 63n - 1n
 const MAX_RETRIES = 1_000
+/** It reads whole tables. */
+const AUDIT_TIMEOUT_MS = 3_600_000
 
 function list(args: string[]): Work {
   const { values, positionals } = parseOptions(args, {
@@ -79,7 +81,7 @@ function audit(args: string[]): Work {
   return async ({ settlements }, { out }) => {
     const report = await settlements.audit()
     out(auditText(report))
-    return report.violations.length === 0 ? 0 : 1
+    return report.violationCount === 0 ? 0 : 1
   }
 }
 
@@ -99,5 +101,5 @@ export const settlementCommands: Readonly<Record<string, Command>> = {
   list: { help: LIST_HELP, parse: list },
   show: { help: SHOW_HELP, parse: show },
   retry: { help: RETRY_HELP, parse: retry },
-  audit: { help: AUDIT_HELP, parse: audit },
+  audit: { help: AUDIT_HELP, parse: audit, statementTimeoutMs: AUDIT_TIMEOUT_MS },
 }

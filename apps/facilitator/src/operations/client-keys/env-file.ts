@@ -3,6 +3,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -56,18 +57,23 @@ function withKey(text: string, { id, token }: ClientKey): string {
 
 /** False if the file is not `before` any more. The new file is created exclusively, so that one process at a time replaces it. */
 function replaceText(path: string, before: string, after: string): boolean {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600
-  const next = `${path}.new`
-  const file = openSync(next, 'wx', mode)
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  // A link stays one.
+  const target = mode === undefined ? path : realpathSync(path)
+  const next = `${target}.new`
+  const file = openSync(next, 'wx', mode ?? 0o600)
+  let isReplaced = false
   try {
     if (textOf(path) !== before) return false
     writeSync(file, after)
     fsyncSync(file)
-    renameSync(next, path)
+    renameSync(next, target)
+    isReplaced = true
     return true
   } finally {
     closeSync(file)
-    rmSync(next, { force: true })
+    // After the replacement it is that of another process.
+    if (!isReplaced) rmSync(next, { force: true })
   }
 }
 

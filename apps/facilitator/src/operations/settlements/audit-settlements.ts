@@ -14,6 +14,9 @@ const INVARIANTS = {
     SELECT id FROM transactions WHERE NOT EXISTS (SELECT FROM transaction_versions WHERE transaction_id = transactions.id)`,
 }
 
+/** Of each kind, so that those of millions of rows fit in memory and on a screen. */
+const MAX_LISTED = 1_000
+
 const SIGNERS = `
 SELECT network, signer, count(*) FILTER (WHERE status = 'signed') AS pending, max(nonce) AS nonce,
   max(nonce) - min(nonce) + 1 - count(DISTINCT nonce) AS gaps
@@ -24,9 +27,15 @@ type SignerRow = { network: string; signer: string; pending: bigint; nonce: bigi
 /** All settlements and transactions, against what must hold of them. Reads only. */
 export async function auditSettlements(pool: Pool) {
   const violations: string[] = []
+  let violationCount = 0
   for (const [name, query] of Object.entries(INVARIANTS)) {
-    const { rows } = await pool.query<{ id: bigint }>(query)
+    const { rows } = await pool.query<{ id: bigint; total: bigint }>(
+      `SELECT id, count(*) OVER () AS total FROM (${query}) AS violating ORDER BY id LIMIT ${MAX_LISTED}`,
+    )
+    const total = Number(rows[0]?.total ?? 0n)
     violations.push(...rows.map(({ id }) => `${name}: ${id}`))
+    if (total > rows.length) violations.push(`${name}: ${total - rows.length} more`)
+    violationCount += total
   }
   const states = await pool.query<{ status: string; count: bigint }>(
     'SELECT status, count(*) FROM settlements GROUP BY status ORDER BY status',
@@ -35,10 +44,16 @@ export async function auditSettlements(pool: Pool) {
     'SELECT greatest((SELECT max(updated_at) FROM settlements), (SELECT max(signed_at) FROM transactions)) AS at',
   )
   const signers = await pool.query<SignerRow>(SIGNERS)
-  return { newest: newest.rows[0]?.at ?? null, states: states.rows, signers: signers.rows, violations }
+  return {
+    newest: newest.rows[0]?.at ?? null,
+    states: states.rows,
+    signers: signers.rows,
+    violations,
+    violationCount,
+  }
 }
 
-export function auditText({ newest, states, signers, violations }: SettlementAudit): string {
+export function auditText({ newest, states, signers, violations, violationCount }: SettlementAudit): string {
   const lines = [
     ['newest row', newest?.toISOString() ?? 'none'],
     ['settlements', states.map(({ status, count }) => `${count} ${status}`).join(', ') || 'none'],
@@ -46,7 +61,7 @@ export function auditText({ newest, states, signers, violations }: SettlementAud
       'signer',
       `${signer} on ${network}: newest nonce ${nonce}, ${pending} pending, ${gaps} nonces that this database does not know`,
     ]),
-    ['violations', violations.length === 0 ? 'none' : `${violations.length}`],
+    ['violations', violationCount === 0 ? 'none' : `${violationCount}`],
   ]
   const table = lines.map(([name = '', value = '']) => `${name.padEnd(13)}${value}`)
   return `${[...table, ...violations.map((violation) => `  ${violation}`)].join('\n')}\n`

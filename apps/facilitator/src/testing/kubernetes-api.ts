@@ -40,13 +40,14 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
       if (req.method !== 'PATCH' || !isMergePatch) return status(405, 'unsupported')
       const patch = (await json(req)) as Patch
       await beforePatch()
-      if (patch.metadata.resourceVersion !== String(secret.version))
+      const patched = secrets.get(name)
+      if (!patched || patch.metadata.resourceVersion !== String(patched.version))
         return status(409, 'the object has been modified')
       patches.push(name)
-      secret.version++
-      Object.assign(secret.data, patch.data)
+      patched.version++
+      Object.assign(patched.data, patch.data)
       await afterPatch()
-      return [200, toWire(name, secret)]
+      return [200, toWire(name, patched)]
     }
     answer().then(
       ([code, body]) => res.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body)),

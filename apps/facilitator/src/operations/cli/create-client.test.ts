@@ -208,6 +208,36 @@ describe('facilitator clients create --secret', () => {
     expect(await here.facilitator(['clients', 'delete', 'client_given'])).toMatchObject({ code: 1 })
   })
 
+  test('--rotate registers the new key, with the share of the old one, before the Secret names it', async () => {
+    await create()
+    const old = await acceptedKey()
+    await here.facilitator(['clients', 'allow', old.id, '70'])
+    const registered: unknown[] = []
+    api.onPatch({
+      before: async () => {
+        const { rows } = await here.pool.query(
+          'SELECT fee_share_bps AS share FROM clients WHERE client_id NOT IN ($1, $2)',
+          [here.clientId, old.id],
+        )
+        registered.push(...rows)
+      },
+    })
+    expect(await create('--rotate')).toMatchObject({ code: 0, err: '' })
+    expect(registered).toEqual([{ share: 7000 }])
+  })
+
+  test('--rotate leaves no key behind that another rotation made useless', async () => {
+    await create()
+    api.onPatch({ before: () => api.set(KEY) })
+    expect(await create('--rotate')).toMatchObject({ code: 0, err: '' })
+    const { rows } = await here.pool.query(
+      'SELECT client_id AS id FROM clients WHERE deleted_at IS NULL AND client_id <> $1 AND client_id <> ALL($2)',
+      [here.clientId, [KEY.FACILITATOR_CLIENT_ID]],
+    )
+    // The one that was to be replaced: the other rotation says that it is.
+    expect(rows).toHaveLength(1)
+  })
+
   test.each([
     [
       'has another token',

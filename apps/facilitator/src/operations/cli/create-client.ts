@@ -6,7 +6,7 @@ import { canonicalAddress } from '../../networks/canonical-address'
 import { createPasswords } from '../../users/passwords'
 import { recipientsIn } from '../client-keys/catalog-recipients'
 import { envFile } from '../client-keys/env-file'
-import { findOrMakeKey, type KeyPlace } from '../client-keys/key-place'
+import { findOrMakeKey, KeyPlaceError, type ClientKey, type KeyPlace } from '../client-keys/key-place'
 import { kubernetesSecret } from '../client-keys/kubernetes-secret'
 import { assertCount, parseShare, type Work } from './arguments'
 import { inOneLine } from './format'
@@ -43,14 +43,16 @@ export function createClient(args: string[]): Work {
     const found = place(io)
     // No login: the password is unknown. `users reset-password` sets one.
     const passwordHash = await (await createPasswords()).hash(randomBytes(32).toString('base64url'))
-    const { key, isNew, replaced } = await findOrMakeKey(found, values.rotate ?? false)
-    io.out(`${found.name}: ${isNew ? 'has the new' : 'has the'} client key ${key.id}\n`)
     const owner = { email, passwordHash }
-    const registered = await stores.clientKeys.register({ key, owner, replaced, title, scope, feeShareBps })
-    if (typeof registered === 'string') {
-      io.err(`facilitator: client key ${key.id} cannot be used: ${registered}; --rotate makes a new one\n`)
-      return 1
+    const register = async (key: ClientKey, replaced?: string) => {
+      const registered = await stores.clientKeys.register({ key, owner, replaced, title, scope, feeShareBps })
+      if (typeof registered !== 'string') return registered
+      throw new KeyPlaceError(`client key ${key.id} cannot be used: ${registered}; --rotate makes a new one`)
     }
+    const rotation = { register, discard: stores.clientKeys.remove }
+    const { key, isNew, replaced } = await findOrMakeKey(found, values.rotate ? rotation : undefined)
+    io.out(`${found.name}: ${isNew ? 'has the new' : 'has the'} client key ${key.id}\n`)
+    const registered = await register(key, replaced)
     io.out(`${key.id}: belongs to user ${registered.userId}, ${inOneLine(registered.email)}\n`)
     if (replaced !== undefined)
       io.out(`${replaced}: replaced, and still valid; once nothing uses it: clients delete ${replaced}\n`)

@@ -9,7 +9,7 @@ export type NewKey = {
   key: ClientKey
   /** The user that is to own a key whose id is unknown; created if there is none. */
   owner: { email: string; passwordHash: string }
-  /** Its user owns the new key instead. */
+  /** Its user owns the new key instead, which gets its fee share. */
   replaced: string | undefined
   title: string
   scope: readonly Operation[]
@@ -22,8 +22,9 @@ type Row = Registered & { tokenHash: Buffer; isDeleted: boolean; isExpired: bool
 
 const ADD_USER = 'INSERT INTO users (email, password_hash) VALUES ($1, $2) ON CONFLICT (email) DO NOTHING'
 const ADD_CLIENT = `
-INSERT INTO clients (client_id, user_id, token_hash, title, scope)
-SELECT $1, coalesce((SELECT user_id FROM clients WHERE client_id = $6), u.id), $2, $3, $4 FROM users u WHERE u.email = $5
+INSERT INTO clients (client_id, user_id, token_hash, title, scope, fee_share_bps)
+SELECT $1, coalesce(replaced.user_id, u.id), $2, $3, $4, replaced.fee_share_bps
+FROM users u LEFT JOIN clients replaced ON replaced.client_id = $6 WHERE u.email = $5
 ON CONFLICT (client_id) DO NOTHING`
 const FIND = `
 SELECT u.id AS "userId", u.email, c.token_hash AS "tokenHash", c.deleted_at IS NOT NULL AS "isDeleted",

@@ -37,20 +37,28 @@ export function keyFrom(place: string, id: string, token: string): ClientKey | u
 
 const ATTEMPTS = 5
 
+/** `register` comes before the key replaces another one; `discard` undoes it if the place changed meanwhile. */
+export type Rotation = {
+  register: (key: ClientKey, replaced: string) => Promise<unknown>
+  discard: (id: string) => Promise<unknown>
+}
+
 /**
- * The key at `place`, made and written if there is none. Concurrent calls return the same key. `isRotated`: replaces the key that is
- * there, whose id is returned as `replaced`.
+ * The key at `place`, made and written if there is none. Concurrent calls return the same key. With a `rotation` it replaces the key
+ * that is there, whose id is returned as `replaced`: a program that reads the place finds a registered key at any moment.
  */
 export async function findOrMakeKey(
   place: KeyPlace,
-  isRotated: boolean,
+  rotation: Rotation | undefined,
 ): Promise<{ key: ClientKey; isNew: boolean; replaced: string | undefined }> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { key, write } = await place.read()
     // After a lost race the key is already new.
-    if (key && !(isRotated && attempt === 0)) return { key, isNew: false, replaced: undefined }
+    if (key && !(rotation && attempt === 0)) return { key, isNew: false, replaced: undefined }
     const made = newClientKey()
+    if (key) await rotation?.register(made, key.id)
     if (await write(made)) return { key: made, isNew: true, replaced: key?.id }
+    if (key) await rotation?.discard(made.id)
   }
   throw new KeyPlaceError(`${place.name} was changed by others ${ATTEMPTS} times in a row; try again`)
 }

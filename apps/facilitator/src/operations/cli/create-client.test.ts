@@ -215,7 +215,7 @@ describe('facilitator clients create --secret', () => {
     const registered: unknown[] = []
     api.onPatch({
       before: async () => {
-        const { rows } = await here.pool.query(
+        const { rows } = await here.pool.query<{ share: number }>(
           'SELECT fee_share_bps AS share FROM clients WHERE client_id NOT IN ($1, $2)',
           [here.clientId, old.id],
         )

@@ -3,7 +3,8 @@ import { Agent, request } from 'undici'
 
 /**
  * `done`: served as asked, or answered as the contract has it. `pending`: the outcome of a payment is not known yet, and the client is
- * told to repeat. `away`: refused with 503 and Retry-After, where a scenario allows that. `failed`: everything else.
+ * told to repeat. `away`: refused with 503 and Retry-After, or by `SETTLEMENT_FAILED` of the facilitator, after which the same request is
+ * repeated, where a scenario allows that. `failed`: everything else.
  */
 export type Verdict = 'done' | 'pending' | 'away' | 'failed'
 
@@ -87,6 +88,7 @@ function verdictOf(answer: Answer, isRight: (answer: Answer) => boolean): Verdic
   if (isRight(answer)) return 'done'
   if (status === 503 && headers['retry-after'] !== undefined)
     return body['code'] === 'PAYMENT_PENDING' ? 'pending' : 'away'
+  if (status === 500 && body['code'] === 'SETTLEMENT_FAILED') return 'away'
   return status === 200 && body['errorReason'] === 'settlement_pending' ? 'pending' : 'failed'
 }
 

@@ -8,6 +8,9 @@ import { startNginx, type Retries } from './nginx'
 
 export type Service = 'gateway' | 'facilitator'
 
+/** `at-once`: as soon as new connections go elsewhere, so that requests are under way and connections open. */
+export type Stop = 'after-pre-stop' | 'at-once'
+
 type Replica = World['gateway'] & { name: string }
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>
@@ -18,6 +21,8 @@ const PRE_STOP_MS = 5_000
 const STOP_SECONDS = 55
 /** When the proxies learn that a pod is stopping, within the time of preStop. */
 const ENDPOINT_REMOVAL_MS = 1_000
+/** nginx sends what it accepted before a change to the replicas before it. */
+const ACCEPTED_MS = 250
 const READY_SECONDS = 60
 
 /**
@@ -85,13 +90,18 @@ export async function startDeployment(
     await route()
   }
 
-  async function removeOldest(service: Service): Promise<void> {
+  async function removeOldest(service: Service, stop: Stop): Promise<void> {
     const replica = replicas[service].shift()
     if (!replica) throw new Error(`There is no ${service} to stop`)
-    const preStop = delay(PRE_STOP_MS)
-    await delay(ENDPOINT_REMOVAL_MS)
-    await route()
-    await preStop
+    if (stop === 'at-once') {
+      await route()
+      await delay(ACCEPTED_MS)
+    } else {
+      const preStop = delay(PRE_STOP_MS)
+      await delay(ENDPOINT_REMOVAL_MS)
+      await route()
+      await preStop
+    }
     const { code, signal: killedBy } = await replica.stop(STOP_SECONDS)
     const log = readFileSync(world.log(replica.name), 'utf8')
     if (code !== 0 || log.includes('shutdown timed out') || log.includes('close failed'))
@@ -109,7 +119,7 @@ export async function startDeployment(
     problems: problems as readonly string[],
 
     /** Replaces both replicas one after the other. A change stays for later ones. */
-    async roll(service: Service, change: Difference = {}) {
+    async roll(service: Service, change: Difference = {}, stop: Stop = 'after-pre-stop') {
       const { root, environment } = { ...changes[service], ...change }
       changes[service] = {
         ...(root === undefined ? {} : { root }),
@@ -118,7 +128,7 @@ export async function startDeployment(
       for (let left = replicas[service].length; left > 0; left--) {
         signal.throwIfAborted()
         await add(service)
-        await removeOldest(service)
+        await removeOldest(service, stop)
       }
     },
 

@@ -68,6 +68,12 @@ export async function startNginx(retries: Retries) {
         .split('\n')
         .filter((line) => / 50[24] /.test(line)),
 
+    /** Why it got none, for HTTP requests. */
+    errors: () =>
+      readFileSync(at('error.log'), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('[error]') && line.includes('request: ')),
+
     async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })

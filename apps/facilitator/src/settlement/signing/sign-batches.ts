@@ -1,7 +1,8 @@
 import { ChainUnavailable, type OwnTransaction, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
-import { withActiveSpan, type Logger } from '@tollgate/service'
+import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { type Claim } from '../claims/claim'
 import {
   WAITS_FOR_ITS_PAYER,
@@ -34,7 +35,7 @@ type Batch = readonly ValidClaim[]
 
 /** Batches valid claims, signs the batches and stores them, within the budget and the database transaction of the round. */
 export function createBatchSigner({
-  network: { chain, name },
+  network,
   signer,
   signing,
   resolveRefusal,
@@ -52,6 +53,7 @@ export function createBatchSigner({
   steps: SettlementSteps
   logger: Logger
 }) {
+  const { chain, name } = network
   const reportFailure = createSignerFailureReporter({ network: name, signer, metrics, logger })
   /** `room`: how many more transactions of the signer may be pending. */
   async function signAll(
@@ -130,7 +132,7 @@ export function createBatchSigner({
   async function attempt(batch: Batch, nonce: bigint): Promise<Attempt | undefined> {
     const claims = batch.map(({ claim }) => claim)
     const signing = inStep(steps.start(claims, 'sign transaction'), (span) =>
-      withActiveSpan(span, () => chain.signer.sign(batch, { signer, nonce })),
+      withNodeSpans(network, span).chain.signer.sign(batch, { signer, nonce }),
     ).catch(reportFailure)
     return (await Promise.allSettled([signing]))[0]
   }

@@ -74,7 +74,13 @@ test('a payment that is pending while its gateway is killed ends as one trace of
   ])
     expect(paths).toContain(path)
   // They are in the trace of the killed request, whose step is lost too.
-  for (const name of ['sign transaction', 'broadcast transaction', 'mine transaction', 'complete settlement'])
+  for (const name of [
+    'prepare transaction',
+    'sign transaction',
+    'broadcast transaction',
+    'mine transaction',
+    'complete settlement',
+  ])
     expect([...paths].some((path) => path.endsWith(`claim payment > ${name}`))).toBe(true)
   expect(new Set(spans.map(({ service }) => service))).toEqual(
     new Set(['tollgate-gateway', 'tollgate-facilitator']),

@@ -112,11 +112,14 @@ export type SignedTransaction = { raw: string; hash: string }
 /** A transaction of our signer. `cost`: its maximum fee plus every fee allowance that it grants, in the native smallest unit. */
 export type OwnTransaction = SignedTransaction & { cost: bigint }
 
+/** The same before its signature. `bytes`: what the key of `signer` signs. */
+export type UnsignedTransaction = Pick<OwnTransaction, 'cost'> & { signer: string; bytes: Uint8Array }
+
 /** Whether we pay the network fee of a payer's own transaction. */
 export type Sponsorship = {
   /** The fee that we pay, in the native smallest unit; 0 if the payer pays it. */
   fee: bigint
-  /** False if a transaction of ours (see `ChainSigner.sign`) must be mined first. */
+  /** False if a transaction of ours (see `ChainSigner.prepare`) must be mined first. */
   isReady: boolean
 }
 
@@ -214,15 +217,16 @@ export type ChainSigner<P extends Payment = Payment> = {
   /** Whether a confirmed transaction of the signer has this nonce, so that no other transaction can use it. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
   /**
-   * Signs, without sending, the transaction that settles a batch or that must be mined before its payers' own. In a batch
-   * of several, each payment succeeds or fails on its own. Refuses if the network's fees exceed the cap, or if the batch
-   * as a whole would fail; its payments may still settle one at a time. Rejects with `SignerUnavailable` if there is no
-   * signature by the signer's key.
+   * The transaction that settles a batch or that must be mined before its payers' own. In a batch of several, each payment
+   * succeeds or fails on its own. Refuses if the network's fees exceed the cap, or if the batch as a whole would fail; its
+   * payments may still settle one at a time. Asks the nodes, and needs no signature.
    */
-  sign(
+  prepare(
     batch: readonly PendingPayment<P>[],
     from: { signer: string; nonce: bigint },
-  ): Promise<OwnTransaction | Refusal>
+  ): Promise<UnsignedTransaction | Refusal>
+  /** Asks no node, and sends nothing. Rejects with `SignerUnavailable` if there is no signature by the signer's key. */
+  sign(transaction: UnsignedTransaction): Promise<OwnTransaction>
   /**
    * The same transaction with higher fees; undefined if its fees suffice or the cap allows no more. `isOverdue`: raise the
    * fees of a transaction that has waited too long, even if they cover the current price.

@@ -69,16 +69,26 @@ test.concurrent('a payment that cannot be stored delays no other, and is settled
   expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
 })
 
-test.concurrent('a payment whose signing throws delays no other', async () => {
+test.concurrent.each(['prepare', 'sign'])('a payment whose %s throws delays no other', async (step) => {
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const [spoilt] = payers
+  const spoiltTransactions = new Set<object>()
+  const failAt = (at: string) => {
+    if (step === at) throw new TypeError('not this one')
+  }
   const { pool, settle } = await facilitatorWithClient({
     families: faulty((chain) => ({
       signer: {
-        async sign(batch, from) {
-          if (batch.some(({ payment }) => payment.payer === spoilt!.address))
-            throw new TypeError('not this one')
-          return chain.signer.sign(batch, from)
+        async prepare(batch, from) {
+          const isSpoilt = batch.some(({ payment }) => payment.payer === spoilt!.address)
+          if (isSpoilt) failAt('prepare')
+          const transaction = await chain.signer.prepare(batch, from)
+          if (isSpoilt) spoiltTransactions.add(transaction)
+          return transaction
+        },
+        async sign(transaction) {
+          if (spoiltTransactions.has(transaction)) failAt('sign')
+          return chain.signer.sign(transaction)
         },
       },
     })),
@@ -97,8 +107,8 @@ describe('a claimed payment', () => {
     let refusals = 3
     const { result, signer, payer } = await settleWith((chain) => ({
       signer: {
-        sign: (...payment) =>
-          refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.signer.sign(...payment),
+        prepare: (...batch) =>
+          refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.signer.prepare(...batch),
       },
     }))
     expect(result).toMatchObject({ success: true })
@@ -124,9 +134,9 @@ describe('a claimed payment', () => {
     let theirs = ''
     const { result, signer } = await settleWith((chain, { body }) => ({
       signer: {
-        async sign(...payment) {
+        async prepare(...batch) {
           theirs ||= await sendAuthorization(rpcUrl, body)
-          return chain.signer.sign(...payment)
+          return chain.signer.prepare(...batch)
         },
       },
     }))
@@ -137,10 +147,10 @@ describe('a claimed payment', () => {
   test.concurrent('that would revert delays no other', async () => {
     const { settle } = await settleWith((chain, { body }) => ({
       signer: {
-        sign: (batch, from) =>
+        prepare: (batch, from) =>
           batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
             ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
-            : chain.signer.sign(batch, from),
+            : chain.signer.prepare(batch, from),
       },
     }))
     expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({ success: true })

@@ -5,14 +5,15 @@ import { publicPoint, type RemoteSignerSettings } from '@tollgate/chains'
 import { hexOf, startWeb3Signer, type Web3Signer } from '@tollgate/devnet'
 import { withTransaction } from '@tollgate/database'
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll, closeLater, migratedDatabase, readableLog } from '@tollgate/testing'
-import { computeAddress, SigningKey, Transaction } from 'ethers'
+import { closeAll, closeLater, eventually, migratedDatabase, readableLog } from '@tollgate/testing'
+import { computeAddress, keccak256, SigningKey, Transaction } from 'ethers'
+import { newAccount } from '../testing/accounts'
 import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { type CrashOrder } from '../testing/crashing'
 import { testFacilitator, type ClientHeaders, type TestOptions } from '../testing/facilitator'
 import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { withManualMining } from '../testing/manual-mining'
-import { AMOUNT, paymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
 
@@ -160,6 +161,60 @@ test('a stuck transaction is replaced through the remote signer, also after it w
   await mine()
   expect(await settling).toMatchObject({ success: true })
   expect(await transactionCount(chainUrl, address)).toBe(1)
+})
+
+test('a transaction whose batch has payments over their fee share is signed once, with all of its round at once', async () => {
+  const { server, address, remoteSigners } = await newRemoteSigner()
+  const log = readableLog()
+  const on = await facilitatorWithClient({
+    remoteSigners: { ...remoteSigners, timeoutMs: 60_000 },
+    log: log.stream,
+    variables: { SETTLE_TIMEOUT_SECONDS: '60' },
+  })
+  const capped = await (await newAccount(on.api)).newKey({ max_fees_per_day: '1' })
+  const settleOne = async (headers: object = {}) => {
+    const authorization = { validBefore: inSeconds(600) }
+    const body = await paymentRequest(await newPayer(rpcUrl), { authorization })
+    let result = await on.settle(body, headers)
+    while (result.errorReason === 'settlement_pending') result = await on.settle(body, headers)
+    return result
+  }
+  /** Resolves once these payments are claimed, behind those before. */
+  const claim = async (count: number, headers: object = {}) => {
+    const claimed = Number((await on.pool.query('SELECT FROM settlements')).rowCount)
+    const results = range(count).map(() => settleOne(headers))
+    await eventually(
+      () => on.pool.query('SELECT FROM settlements'),
+      ({ rowCount }) => rowCount === claimed + count,
+    )
+    return results
+  }
+
+  // No round begins while the signer is away, so that the next one has all these payments: 50 in its first batch.
+  server.setUp(false)
+  const first = settleOne()
+  await log.line('remote signature failed')
+  const results = [await claim(1, capped), await claim(51), await claim(1, capped)].flat()
+  // As slow as a signer may be: it answers none before it has been asked for both.
+  let release = () => {}
+  const bothRequested = new Promise<void>((resolve) => (release = resolve))
+  server.setFault(async ({ sign }) => {
+    if (server.signed.length === 2) release()
+    await bothRequested
+    return { body: hexOf(sign()) }
+  })
+  server.setUp(true)
+
+  expect(await first).toMatchObject({ success: true })
+  const reasons = (await Promise.all(results)).map(({ success, errorReason }) => success || errorReason)
+  const over = 'fee_allowance_exceeded'
+  expect(reasons).toEqual([over, ...range(51).map(() => true), over])
+  const { rows } = await on.pool.query<{ raw: string }>('SELECT raw FROM transactions WHERE signer = $1', [
+    address,
+  ])
+  expect(rows.length).toBeGreaterThanOrEqual(2)
+  const stored = rows.map(({ raw }) => Transaction.from(raw).unsignedHash)
+  expect(server.signed.map((data) => keccak256(data)).toSorted()).toEqual(stored.toSorted())
 })
 
 /** Funded later, on the chain of the test. */

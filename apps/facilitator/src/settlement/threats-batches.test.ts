@@ -99,9 +99,9 @@ test('one that burns the gas of a batch with many payments of another payer does
   const paused = await withManualMining({
     families: faulty((chain) => ({
       signer: {
-        sign: async (...batch) => {
+        sign: async (transaction) => {
           await allClaimed
-          return chain.signer.sign(...batch)
+          return chain.signer.sign(transaction)
         },
       },
     })),

@@ -51,6 +51,7 @@ test('a settlement is one trace, from the request to the block, also if another 
     `${SETTLE} > claim payment > broadcast transaction`,
     `${SETTLE} > claim payment > complete settlement`,
     `${SETTLE} > claim payment > mine transaction`,
+    `${SETTLE} > claim payment > prepare transaction`,
     `${SETTLE} > claim payment > sign transaction`,
     `${SETTLE} > claim payment > store transaction`,
     `${SETTLE} > claim payment > validate settlement`,
@@ -60,6 +61,7 @@ test('a settlement is one trace, from the request to the block, also if another 
   const paths = requests.map((span) => pathOf(spans, span).slice(-2).join(' > '))
   expect(paths).toContain('broadcast transaction > eth_sendRawTransaction')
   expect(paths).toContain('verify payment > eth_call')
+  expect(paths).toContain('prepare transaction > eth_estimateGas')
   expect(new Set(requests.map(({ attributes }) => attributes['server.address']))).toEqual(
     new Set([new URL(rpcUrl).host]),
   )

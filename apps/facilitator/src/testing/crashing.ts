@@ -43,8 +43,8 @@ const dyingAt = ({ step, signal = 'SIGKILL' }: CrashOrder) =>
     }
     return {
       signer: {
-        async sign(...payment) {
-          const signed = await chain.signer.sign(...payment)
+        async sign(transaction) {
+          const signed = await chain.signer.sign(transaction)
           if (step === 'signed') die()
           return signed
         },

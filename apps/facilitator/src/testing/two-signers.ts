@@ -15,8 +15,8 @@ export async function withTwoSigners(options: TestOptions) {
   const both = new Promise<void>((resolve) => (bothSigned = resolve))
   const families = faulty((chain) => ({
     signer: {
-      async sign(...batch) {
-        const result = await chain.signer.sign(...batch)
+      async sign(transaction) {
+        const result = await chain.signer.sign(transaction)
         if (++signed === 2) bothSigned()
         await Promise.race([both, delay(SIMULTANEITY_TIMEOUT_MS)])
         return result

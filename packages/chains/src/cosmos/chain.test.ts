@@ -71,7 +71,9 @@ describe('connect', () => {
   test('signs with its own key only', async () => {
     const chain = verifying.connect()
     const from = { signer: verifying.payer.address, nonce: 0n }
-    await expect(chain.signer.sign([], from)).rejects.toThrow('is not a signer of')
+    await expect(chain.signer.prepare([], from)).rejects.toThrow('is not a signer of')
+    const unsigned = { signer: from.signer, bytes: new Uint8Array(), cost: 0n }
+    await expect(chain.signer.sign(unsigned)).rejects.toThrow('is not a signer of')
   })
 })
 

@@ -7,7 +7,8 @@ import { broadcast } from './settlement/broadcast'
 import { termsChecks } from './transfer-methods/bank-send/checks'
 import { isSequenceSpent, isSpentAt, sequenceOf } from './observation/confirmations'
 import { paymentStatus } from './observation/payment-status'
-import { replaceGrants, signGrants } from './settlement/feegrant/sign-grants'
+import { signDirect } from './settlement/feegrant/grant-transaction'
+import { prepareGrants, replaceGrants } from './settlement/feegrant/prepare-grants'
 import { batches, sponsorship } from './settlement/feegrant/sponsorship'
 import { feeFor } from './settlement/fees'
 import { includes, transactionStatus } from './observation/transaction-status'
@@ -110,7 +111,11 @@ export function createChain({
         isAvailable: () => Promise.resolve(true),
         findProblem: () => Promise.resolve(undefined),
         isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
-        sign: async (batch, from) => signGrants(network, signerOf(from.signer), batch, from),
+        prepare: async (batch, from) => prepareGrants(network, signerOf(from.signer), batch, from),
+        sign: async ({ signer: granter, bytes, cost }) => ({
+          ...(await signDirect(bytes, signerOf(granter))),
+          cost,
+        }),
         replace: async (transaction, from) => replaceGrants(network, signerOf(from.signer), transaction),
       },
 

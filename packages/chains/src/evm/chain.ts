@@ -19,7 +19,8 @@ import type { EvmNetwork, EvmSettings } from './network'
 import { type EvmPayment, transferMethodOf } from './transfer-methods/payment'
 import { createPermit2Detector } from './transfer-methods/permit2/contracts'
 import { createRpc, type NodesRpc } from './rpc'
-import { replace, signBatch } from './settlement/sign-batch'
+import { prepareBatch, replace } from './settlement/prepare-batch'
+import { signTransaction } from './settlement/signed-transaction'
 import { validateToken } from './tokens/token-validation'
 
 /** An error names a wrong key by its position and never contains it. */
@@ -108,8 +109,14 @@ export function createChain({
         isAvailable: async (signer) => (await signerOf(signer).remote?.isAvailable()) ?? true,
         findProblem: async (signer) => signerOf(signer).remote?.check(),
         isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
-        sign: async (batch, from) =>
-          retryOnFurthestNode((on) => signBatch(on, signerOf(from.signer), batch, from), dependsOnState),
+        async prepare(batch, { signer, nonce }) {
+          const from = { signer: signerOf(signer).address, nonce }
+          return retryOnFurthestNode((on) => prepareBatch(on, batch, from), dependsOnState)
+        },
+        sign: async ({ signer, bytes, cost }) => ({
+          ...(await signTransaction(bytes, signerOf(signer))),
+          cost,
+        }),
         replace: async (transaction, from) => replace(network, signerOf(from.signer), transaction, from),
       },
 

@@ -32,8 +32,7 @@ describe('a payer that was funded after the newest block of the first node', () 
       await chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
     ).toBeUndefined()
 
-    const signed = await chain.signer.sign([world.pending(paid)], await world.from())
-    if ('reason' in signed) throw new Error(signed.detail)
+    const signed = await world.signBatch([world.pending(paid)], chain, await world.from())
     await chain.node.broadcast(signed)
     await world.mine()
     const mined = await world.chain.node.transactionStatus(signed.hash)

@@ -24,7 +24,7 @@ export type Verdict =
   | { isTaken: true }
   /** The transaction exceeds the network's daily fee limit. */
   | { isTaken: false; refusal: Refusal }
-  /** These payments exceed the shares of their users or client keys; the transaction may be signed without them. */
+  /** These payments exceed the shares of their users or client keys; the transaction may be prepared without them. */
   | { isTaken: false; over: ReadonlyMap<Claim, Refusal> }
 
 /** Of a network's fees. Holds the network's fee lock until the database transaction ends. */

@@ -1,8 +1,7 @@
-import { ChainUnavailable, type OwnTransaction, type SignedTransaction } from '@tollgate/chains'
+import { ChainUnavailable, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
-import { withNodeSpans } from '../../networks/with-node-spans'
 import { type Claim } from '../claims/claim'
 import {
   WAITS_FOR_ITS_PAYER,
@@ -13,17 +12,18 @@ import {
 import { type SettlementMetrics } from '../metrics'
 import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type Budget } from './fee-budget'
+import { createBatchPreparer, type NumberedBatch } from './prepare-batches'
 import { createSignerFailureReporter } from './signer-failures'
 import {
-  decideBatch,
   decideUnsigned,
   deferAll,
   payersNeedingGrant,
   planRound,
-  signedTransaction,
-  type Attempt,
-  type BatchAction,
-  type StopCause,
+  planStoring,
+  type AcceptedBatch,
+  type Batch,
+  type BatchToStore,
+  type Stop,
 } from './signing-decisions'
 import { type SigningStore } from './signing-store'
 
@@ -31,9 +31,7 @@ import { type SigningStore } from './signing-store'
 export type SignedBatch = { claims: readonly Claim[]; transaction: SignedTransaction; isFeeGrant: boolean }
 export type SignedRound = { signed: SignedBatch[]; deferred: DeferredClaim[] }
 
-type Batch = readonly ValidClaim[]
-
-/** Batches valid claims, signs the batches and stores them, within the budget and the database transaction of the round. */
+/** Batches valid claims, prepares and signs the batches and stores them, within the budget and the database transaction of the round. */
 export function createBatchSigner({
   network,
   signer,
@@ -55,6 +53,8 @@ export function createBatchSigner({
 }) {
   const { chain, name } = network
   const reportFailure = createSignerFailureReporter({ network: name, signer, metrics, logger })
+  const { prepareBatches } = createBatchPreparer({ network, signer, steps })
+
   /** `room`: how many more transactions of the signer may be pending. */
   async function signAll(
     session: PoolClient,
@@ -75,7 +75,7 @@ export function createBatchSigner({
       await signBatches(session, batches.slice(0, room), { round, budget })
       round.deferred.push(...deferAll(behind, WAITS_FOR_ITS_PAYER))
     } catch (problem) {
-      // Only the queries before the first signature throw it.
+      // Only the queries before the batches are prepared throw it.
       if (!(problem instanceof ChainUnavailable)) throw problem
       round.deferred.push(...deferAll(plan.ours, problem))
     }
@@ -94,7 +94,6 @@ export function createBatchSigner({
     return [{ claims, transaction, isFeeGrant: false }]
   }
 
-  /** In the order of nonces: what follows a batch that cannot be signed is left for the next round. */
   async function signBatches(
     session: PoolClient,
     batches: readonly Batch[],
@@ -102,82 +101,29 @@ export function createBatchSigner({
   ): Promise<void> {
     const [funds, from] = await Promise.all([chain.signer.funds(signer), chain.signer.nextNonce(signer)])
     const nonces = await signing.freeNonces(session, name, signer, { from, count: batches.length })
-    const nonceOf = (index: number): bigint => {
-      const nonce = nonces[index]
-      if (nonce === undefined) throw new Error(`no free nonce for batch ${index} of ${batches.length}`)
-      return nonce
-    }
-    const attempts = await Promise.all(batches.map((batch, index) => attempt(batch, nonceOf(index))))
-    let spent = 0n
-    for (const [index, whole] of batches.entries()) {
-      const nonce = nonceOf(index)
-      const fitted = await fit(whole, attempts[index], { budget, nonce, funds, spent })
-      const { batch, decision } = fitted
-      round.deferred.push(...fitted.deferred)
-      if (decision.action === 'stop') {
-        if (decision.cause.is === 'no-funds')
-          logger.error('signer cannot cover fees', { funds, needed: decision.cause.needed })
-        const unsigned = [batch, ...batches.slice(index + 1)]
-        const theirs = [fitted.attempt, ...attempts.slice(index + 1)]
-        round.deferred.push(...(await deferUnsigned(unsigned, theirs, decision.cause)))
-        return
-      }
-      round.signed.push(
-        await storeBatch(session, batch, { nonce, budget, transaction: decision.transaction }),
-      )
-      spent += decision.transaction.cost
-    }
+    const prepared = await prepareBatches(numbered(batches, nonces), { funds, budget })
+    // All at once: a round waits for one timeout of a remote signer at most.
+    const signatures = await Promise.allSettled(prepared.accepted.map(sign))
+    const { signed, deferred, stop } = planStoring(prepared, signatures)
+    for (const one of signed) round.signed.push(await storeBatch(session, one, budget))
+    round.deferred.push(...deferred)
+    if (stop) round.deferred.push(...(await deferUnsigned(stop, funds)))
   }
 
-  async function attempt(batch: Batch, nonce: bigint): Promise<Attempt | undefined> {
-    const claims = batch.map(({ claim }) => claim)
-    const signing = inStep(steps.start(claims, 'sign transaction'), (span) =>
-      withNodeSpans(network, span).chain.signer.sign(batch, { signer, nonce }),
-    ).catch(reportFailure)
-    return (await Promise.allSettled([signing]))[0]
-  }
-
-  /** Takes the cost of the batch from the budget; signs it again without the payments that have no room in their share. */
-  async function fit(
-    whole: Batch,
-    signed: Attempt | undefined,
-    { budget, nonce, funds, spent }: { budget: Budget; nonce: bigint; funds: bigint; spent: bigint },
-  ): Promise<{
-    batch: Batch
-    attempt: Attempt | undefined
-    deferred: DeferredClaim[]
-    decision: Exclude<BatchAction, { action: 'sign-again' }>
-  }> {
-    const deferred: DeferredClaim[] = []
-    let [batch, latest] = [whole, signed]
-    for (let signedAgain = 0; ; signedAgain++) {
-      const transaction = signedTransaction(latest)
-      const verdict = transaction && budget.take(batch, transaction.cost)
-      const decision = decideBatch(batch, { transaction, verdict, signedAgain, spent, funds, signer })
-      if ('deferred' in decision) deferred.push(...(decision.deferred ?? []))
-      if (decision.action !== 'sign-again') return { batch, attempt: latest, deferred, decision }
-      batch = decision.rest
-      latest = await attempt(batch, nonce)
-    }
-  }
+  const sign = ({ batch, transaction }: AcceptedBatch) =>
+    inStep(steps.start(claimsOf(batch), 'sign transaction'), () => chain.signer.sign(transaction)).catch(
+      reportFailure,
+    )
 
   async function storeBatch(
     session: PoolClient,
-    batch: Batch,
-    { nonce, budget, transaction }: { nonce: bigint; budget: Budget; transaction: OwnTransaction },
+    { batch, nonce, transaction }: BatchToStore,
+    budget: Budget,
   ): Promise<SignedBatch> {
-    const claims = batch.map(({ claim }) => claim)
+    const claims = claimsOf(batch)
     const isFeeGrant = batch.some(({ payment }) => payment.transaction !== undefined)
     const { cost } = transaction
-    await store(session, {
-      claims,
-      network: name,
-      signer,
-      nonce,
-      transaction,
-      cost,
-      isFeeGrant,
-    })
+    await store(session, { claims, network: name, signer, nonce, transaction, cost, isFeeGrant })
     await budget.record(batch, transaction)
     return { claims, transaction, isFeeGrant }
   }
@@ -190,13 +136,10 @@ export function createBatchSigner({
       () => signing.storeSigned(session, signed),
     )
 
-  async function deferUnsigned(
-    batches: readonly Batch[],
-    attempts: readonly (Attempt | undefined)[],
-    cause: StopCause,
-  ): Promise<DeferredClaim[]> {
-    const deferred = batches.map(async (batch, index): Promise<DeferredClaim[]> => {
-      const next = decideUnsigned(batch, attempts[index], cause)
+  async function deferUnsigned({ cause, unsigned }: Stop, funds: bigint): Promise<DeferredClaim[]> {
+    if (cause.is === 'no-funds') logger.error('signer cannot cover fees', { funds, needed: cause.needed })
+    const deferred = unsigned.map(async ({ batch, attempt }): Promise<DeferredClaim[]> => {
+      const next = decideUnsigned(batch, attempt, cause)
       switch (next.action) {
         case 'next-round':
           return []
@@ -219,3 +162,12 @@ export function createBatchSigner({
 
   return { signAll }
 }
+
+const claimsOf = (batch: Batch): Claim[] => batch.map(({ claim }) => claim)
+
+const numbered = (batches: readonly Batch[], nonces: readonly bigint[]): NumberedBatch[] =>
+  batches.map((batch, index) => {
+    const nonce = nonces[index]
+    if (nonce === undefined) throw new Error(`no free nonce for batch ${index} of ${batches.length}`)
+    return { batch, nonce }
+  })

@@ -1,4 +1,11 @@
-import { ChainUnavailable, type OwnTransaction, type Payment, type Refusal } from '@tollgate/chains'
+import {
+  ChainUnavailable,
+  SignerUnavailable,
+  type OwnTransaction,
+  type Payment,
+  type Refusal,
+  type UnsignedTransaction,
+} from '@tollgate/chains'
 import { type Claim } from '../claims/claim'
 import { WAITS_FOR_ITS_PAYER, type ValidClaim } from '../claims/validate-claim'
 import { type Verdict } from './fee-budget'
@@ -10,8 +17,13 @@ import {
   nextClaimLimit,
   payersNeedingGrant,
   planRound,
-  signedTransaction,
-  type Attempt,
+  planStoring,
+  preparedTransaction,
+  type AcceptedBatch,
+  type Batch,
+  type Preparation,
+  type Signature,
+  type Stop,
   type StopCause,
 } from './signing-decisions'
 
@@ -36,10 +48,10 @@ const idsOf = (those: readonly { claim: Claim }[]) => those.map((one) => one.cla
 
 const usedUp: Refusal = { reason: 'fee_allowance_exceeded', detail: 'used up' }
 const refusal: Refusal = { reason: 'invalid_transaction_state', detail: 'reverts' }
-const transaction: OwnTransaction = { raw: 'raw', hash: '0xours', cost: 10n }
-const signed: Attempt = { status: 'fulfilled', value: transaction }
-const refused: Attempt = { status: 'fulfilled', value: refusal }
-const rejected = (reason: unknown): Attempt => ({ status: 'rejected', reason })
+const transaction: UnsignedTransaction = { signer: '0xsigner', bytes: Uint8Array.of(1), cost: 10n }
+const prepared: Preparation = { status: 'fulfilled', value: transaction }
+const refused: Preparation = { status: 'fulfilled', value: refusal }
+const rejected = (reason: unknown): PromiseRejectedResult => ({ status: 'rejected', reason })
 
 describe('the plan of a round', () => {
   const [ours, ready, unready] = [valid(1n), payerSigned(2n, 'a', true), payerSigned(3n, 'b', false)]
@@ -98,7 +110,7 @@ describe('a batch', () => {
     decideBatch(batch, {
       transaction,
       verdict: { isTaken: true },
-      signedAgain: 0,
+      preparedAgain: 0,
       spent: 0n,
       funds: 10n,
       signer: '0xsigner',
@@ -109,29 +121,29 @@ describe('a batch', () => {
   const waitingSecond = { claim: second, problem: 'used up' }
 
   test.each<[string, Parameters<typeof decide>[0], object]>([
-    ['that fits is stored', {}, { action: 'store', transaction }],
+    ['that fits is signed', {}, { action: 'sign', transaction }],
     [
-      'that is not signed stops the round',
+      'that is not prepared stops the round',
       { transaction: undefined, verdict: undefined },
       { action: 'stop', cause: { is: 'unsigned' } },
     ],
     [
-      'of which one has no room is signed again without it',
+      'of which one has no room is prepared again without it',
       { verdict: over(first) },
-      { action: 'sign-again', rest: [batch[1]], deferred: [failedFirst] },
+      { action: 'prepare-again', rest: [batch[1]], deferred: [failedFirst] },
     ],
     [
-      'is signed again twice',
-      { verdict: over(first), signedAgain: 1 },
-      { action: 'sign-again', rest: [batch[1]], deferred: [failedFirst] },
+      'is prepared again twice',
+      { verdict: over(first), preparedAgain: 1 },
+      { action: 'prepare-again', rest: [batch[1]], deferred: [failedFirst] },
     ],
     [
-      'is not signed again a third time',
-      { verdict: over(first), signedAgain: 2 },
+      'is not prepared again a third time',
+      { verdict: over(first), preparedAgain: 2 },
       { action: 'stop', cause: { is: 'next-round' }, deferred: [failedFirst] },
     ],
     [
-      'of which none has room is not signed again',
+      'of which none has room is not prepared again',
       { verdict: over(first, second) },
       { action: 'stop', cause: { is: 'next-round' }, deferred: [failedFirst, waitingSecond] },
     ],
@@ -157,21 +169,104 @@ describe('a batch', () => {
   })
 })
 
+describe('of the accepted batches', () => {
+  const own = (hash: string): OwnTransaction => ({ raw: 'raw', hash, cost: 10n })
+  const signedAs = (hash: string): Signature => ({ status: 'fulfilled', value: own(hash) })
+  const away = rejected(new SignerUnavailable('timeout', 'no answer'))
+  const overShare = (id: bigint) => ({ claim: claim(id), problem: 'no room in its share' })
+  const batches: Batch[] = [[valid(1n)], [valid(2n), valid(3n)], [valid(4n)]]
+  const accepted = batches.map((batch, index): AcceptedBatch => ({
+    batch,
+    nonce: BigInt(index),
+    transaction,
+    deferred: [overShare(BigInt(10 + index))],
+  }))
+  const toStore = (index: number) => ({
+    batch: batches[index],
+    nonce: BigInt(index),
+    transaction: own(`0x${index}`),
+  })
+  const all = [0, 1, 2].map((index) => signedAs(`0x${index}`))
+  const behind = { batch: [valid(5n)], attempt: prepared }
+  const overLimit: Stop = {
+    cause: { is: 'over-daily-limit', refusal },
+    deferred: [overShare(20n)],
+    unsigned: [behind],
+  }
+  const unsigned = (...those: Stop['unsigned']) => ({
+    cause: { is: 'unsigned' },
+    deferred: [],
+    unsigned: those,
+  })
+  const attempted = (index: number, attempt: Signature | undefined) => ({ batch: batches[index], attempt })
+
+  test.each<[string, Signature[], Stop | undefined, object]>([
+    [
+      'all are stored if all are signed',
+      all,
+      undefined,
+      { signed: [0, 1, 2].map(toStore), deferred: [10n, 11n, 12n].map(overShare) },
+    ],
+    [
+      'all are stored, and the others stop for their cause',
+      all,
+      overLimit,
+      {
+        signed: [0, 1, 2].map(toStore),
+        deferred: [10n, 11n, 12n, 20n].map(overShare),
+        stop: overLimit,
+      },
+    ],
+    [
+      'those before the first without a signature are stored; what had no room beside the others is not refused',
+      [all[0]!, away, all[2]!],
+      undefined,
+      {
+        signed: [toStore(0)],
+        deferred: [overShare(10n)],
+        stop: unsigned(attempted(1, away) as never, attempted(2, all[2]) as never),
+      },
+    ],
+    [
+      'none is stored if the first has no signature, and no daily fee limit refuses those behind',
+      [away, away, away],
+      overLimit,
+      {
+        signed: [],
+        deferred: [],
+        stop: unsigned(...([0, 1, 2].map((index) => attempted(index, away)) as never[]), behind),
+      },
+    ],
+  ])('%s', (_, signatures, stop, plan) => {
+    expect(planStoring({ accepted, ...(stop && { stop }) }, signatures)).toEqual(plan)
+  })
+})
+
 describe('a batch that is not stored', () => {
   const [one, two] = [[valid(1n)], [valid(1n), valid(2n)]]
   const unavailable = new ChainUnavailable('no answer')
+  const unsignable = new SignerUnavailable('timeout', 'no answer')
+  const signed: Signature = { status: 'fulfilled', value: { raw: 'raw', hash: '0xours', cost: 10n } }
   const bug = new TypeError('a bug')
   const noFunds: StopCause = { is: 'no-funds', needed: 2n, problem: 'no funds' }
-  test.each<[string, ValidClaim[], Attempt, StopCause, object]>([
+  test.each<[string, ValidClaim[], Preparation | Signature, StopCause, object]>([
+    ['prepared, behind one that was not', two, prepared, { is: 'unsigned' }, { action: 'next-round' }],
     ['signed, behind one that was not', two, signed, { is: 'unsigned' }, { action: 'next-round' }],
     ['left over', two, refused, { is: 'next-round' }, { action: 'next-round' }],
-    ['without funds', two, signed, noFunds, { action: 'defer', problem: 'no funds' }],
+    ['without funds', two, prepared, noFunds, { action: 'defer', problem: 'no funds' }],
     [
       'whose chain is unavailable',
       two,
       rejected(unavailable),
       { is: 'unsigned' },
       { action: 'defer', problem: unavailable },
+    ],
+    [
+      'whose signer is unavailable',
+      two,
+      rejected(unsignable),
+      { is: 'unsigned' },
+      { action: 'defer', problem: unsignable },
     ],
     [
       'that caused an error',
@@ -185,14 +280,14 @@ describe('a batch that is not stored', () => {
     [
       'over the daily fee limit as a whole',
       two,
-      signed,
+      prepared,
       { is: 'over-daily-limit', refusal: usedUp },
       { action: 'retry-individually' },
     ],
     [
       'over the daily fee limit alone',
       one,
-      signed,
+      prepared,
       { is: 'over-daily-limit', refusal: usedUp },
       { action: 'refuse', one: one[0], refusal: usedUp },
     ],
@@ -201,13 +296,12 @@ describe('a batch that is not stored', () => {
   })
 })
 
-test.each<[Attempt | undefined, OwnTransaction | undefined]>([
-  [signed, transaction],
-  [refused, undefined],
-  [rejected(new Error()), undefined],
-  [undefined, undefined],
-])('an attempt %j signed %j', (attempt, expected) => {
-  expect(signedTransaction(attempt)).toEqual(expected)
+test.each<[string, Preparation, UnsignedTransaction | undefined]>([
+  ['a batch that is prepared has', prepared, transaction],
+  ['a refused batch has no', refused, undefined],
+  ['a batch that caused an error has no', rejected(new Error()), undefined],
+])('%s transaction', (_, preparation, expected) => {
+  expect(preparedTransaction(preparation)).toBe(expected)
 })
 
 test.each<[number, Parameters<typeof nextClaimLimit>[1], number]>([

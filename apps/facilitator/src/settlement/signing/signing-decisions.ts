@@ -1,4 +1,10 @@
-import { ChainUnavailable, SignerUnavailable, type OwnTransaction, type Refusal } from '@tollgate/chains'
+import {
+  ChainUnavailable,
+  SignerUnavailable,
+  type OwnTransaction,
+  type Refusal,
+  type UnsignedTransaction,
+} from '@tollgate/chains'
 import { type Claim } from '../claims/claim'
 import { WAITS_FOR_ITS_PAYER, type DeferredClaim, type ValidClaim } from '../claims/validate-claim'
 import { isRefusal } from '../refusal'
@@ -9,11 +15,14 @@ import { type Verdict } from './fee-budget'
 export const MAX_CLAIMS = 450
 /** Nodes keep few pending transactions of one account. */
 export const MAX_PENDING = 16
-/** Other signers wait for the budget while a batch is signed again. */
-const MAX_SIGNED_AGAIN = 2
+/** Other signers wait for the budget while a batch is prepared again. */
+const MAX_PREPARED_AGAIN = 2
 const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
 
-export type Attempt = PromiseSettledResult<OwnTransaction | Refusal>
+export type Batch = readonly ValidClaim[]
+export type Preparation = PromiseSettledResult<UnsignedTransaction | Refusal>
+export type Signature = PromiseSettledResult<OwnTransaction>
+type Attempt = Preparation | Signature
 
 /** After a failed round, the next ones are smaller, until the claim at fault is alone and is deferred. */
 export const nextClaimLimit = (limit: number, round: { failedWith: number } | 'succeeded'): number =>
@@ -65,12 +74,12 @@ const refuseUnspent = (claim: Claim, { reason, detail }: Refusal): DeferredClaim
 export const deferAll = (claims: readonly ValidClaim[], problem: unknown): DeferredClaim[] =>
   claims.map(({ claim }) => ({ claim, problem }))
 
-export const signedTransaction = (attempt: Attempt | undefined): OwnTransaction | undefined =>
-  attempt?.status === 'fulfilled' && !isRefusal(attempt.value) ? attempt.value : undefined
+export const preparedTransaction = (attempt: Preparation): UnsignedTransaction | undefined =>
+  attempt.status === 'fulfilled' && !isRefusal(attempt.value) ? attempt.value : undefined
 
 export type BatchAction =
-  | { action: 'store'; transaction: OwnTransaction }
-  | { action: 'sign-again'; rest: readonly ValidClaim[]; deferred: DeferredClaim[] }
+  | { action: 'sign'; transaction: UnsignedTransaction }
+  | { action: 'prepare-again'; rest: Batch; deferred: DeferredClaim[] }
   /** All others stop the round here: nonces are used in order. */
   | { action: 'stop'; cause: StopCause; deferred?: DeferredClaim[] }
 
@@ -78,23 +87,23 @@ export type StopCause =
   | { is: 'unsigned' }
   | { is: 'no-funds'; needed: bigint; problem: string }
   | { is: 'over-daily-limit'; refusal: Refusal }
-  /** What remains of the batch is signed in the next round. */
+  /** What remains of the batch is prepared in the next round. */
   | { is: 'next-round' }
 
-/** For the next batch in the order of nonces. `verdict`: of the budget, if the batch is signed. */
+/** For the next batch in the order of nonces. `verdict`: of the budget, if the batch is prepared. */
 export function decideBatch(
-  batch: readonly ValidClaim[],
+  batch: Batch,
   {
     transaction,
     verdict,
-    signedAgain,
+    preparedAgain,
     spent,
     funds,
     signer,
   }: {
-    transaction: OwnTransaction | undefined
+    transaction: UnsignedTransaction | undefined
     verdict: Verdict | undefined
-    signedAgain: number
+    preparedAgain: number
     spent: bigint
     funds: bigint
     signer: string
@@ -104,10 +113,10 @@ export function decideBatch(
   if ('over' in verdict) {
     const rest = batch.filter(({ claim }) => !verdict.over.has(claim))
     const deferred = [...verdict.over].map(([claim, refusal]) => refuseUnspent(claim, refusal))
-    const isLast = rest.length === 0 || signedAgain >= MAX_SIGNED_AGAIN
+    const isLast = rest.length === 0 || preparedAgain >= MAX_PREPARED_AGAIN
     return isLast
       ? { action: 'stop', cause: { is: 'next-round' }, deferred }
-      : { action: 'sign-again', rest, deferred }
+      : { action: 'prepare-again', rest, deferred }
   }
   const needed = spent + transaction.cost
   if (needed > funds) {
@@ -117,7 +126,50 @@ export function decideBatch(
   // Some of a batch may have room where all of it has none.
   if ('refusal' in verdict)
     return { action: 'stop', cause: { is: 'over-daily-limit', refusal: verdict.refusal } }
-  return { action: 'store', transaction }
+  return { action: 'sign', transaction }
+}
+
+/** `deferred`: the payments that have no room in their share beside this batch and those before it. */
+export type AcceptedBatch = {
+  batch: Batch
+  nonce: bigint
+  transaction: UnsignedTransaction
+  deferred: readonly DeferredClaim[]
+}
+
+export type Stop = {
+  cause: StopCause
+  deferred: readonly DeferredClaim[]
+  unsigned: readonly { batch: Batch; attempt: Attempt | undefined }[]
+}
+
+/** In the order of nonces; `stop`: why not all batches are accepted. */
+export type PreparedRound = { accepted: readonly AcceptedBatch[]; stop?: Stop }
+
+export type BatchToStore = Omit<AcceptedBatch, 'transaction' | 'deferred'> & { transaction: OwnTransaction }
+export type StorePlan = { signed: BatchToStore[]; deferred: DeferredClaim[]; stop?: Stop }
+
+/**
+ * Up to the first batch without a signature, because nonces are used in order. The budget's decisions from there on are void:
+ * they count fees that are not spent.
+ */
+export function planStoring({ accepted, stop }: PreparedRound, signatures: readonly Signature[]): StorePlan {
+  const plan: StorePlan = { signed: [], deferred: [] }
+  for (const [index, { batch, nonce, deferred }] of accepted.entries()) {
+    const signature = signatures[index]
+    if (signature?.status !== 'fulfilled') {
+      const behind = accepted.slice(index).map((one, i) => ({
+        batch: one.batch,
+        attempt: signatures[index + i],
+      }))
+      const unsigned = [...behind, ...(stop?.unsigned ?? [])]
+      return { ...plan, stop: { cause: { is: 'unsigned' }, deferred: [], unsigned } }
+    }
+    plan.signed.push({ batch, nonce, transaction: signature.value })
+    plan.deferred.push(...deferred)
+  }
+  if (!stop) return plan
+  return { ...plan, deferred: [...plan.deferred, ...stop.deferred], stop }
 }
 
 export type UnsignedAction =
@@ -128,11 +180,7 @@ export type UnsignedAction =
   /** The chain decides whether the payment fails or waits. */
   | { action: 'refuse'; one: ValidClaim; refusal: Refusal }
 
-export function decideUnsigned(
-  batch: readonly ValidClaim[],
-  attempt: Attempt | undefined,
-  cause: StopCause,
-): UnsignedAction {
+export function decideUnsigned(batch: Batch, attempt: Attempt | undefined, cause: StopCause): UnsignedAction {
   switch (cause.is) {
     case 'next-round':
       return { action: 'next-round' }
@@ -152,7 +200,7 @@ export function decideUnsigned(
 }
 
 /** One payment of a batch may be the cause. */
-function refuseBatch(batch: readonly ValidClaim[], refusal: Refusal): UnsignedAction {
+function refuseBatch(batch: Batch, refusal: Refusal): UnsignedAction {
   const [one, ...others] = batch
   return one && others.length === 0 ? { action: 'refuse', one, refusal } : { action: 'retry-individually' }
 }

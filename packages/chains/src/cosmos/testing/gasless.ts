@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { fundCosmosWallet, startCosmos } from '@tollgate/cosmos-devchain'
 import type { PendingPayment, SignedTransaction, Terms } from '../../family'
 import { broadcast } from '../settlement/broadcast'
-import { signGrants } from '../settlement/feegrant/sign-grants'
-import { type GrantTransaction, signGrantTransaction } from '../settlement/feegrant/grant-transaction'
+import { encodeSignDoc, signDirect, type GrantTransaction } from '../settlement/feegrant/grant-transaction'
+import { prepareGrants } from '../settlement/feegrant/prepare-grants'
 import { keySigner } from '../signing/key-signer'
 import type { CosmosNetwork } from '../network'
 import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
@@ -81,17 +81,20 @@ export async function openGaslessWorld() {
 
   const nextNonce = async () => (await accountOf(granter.address)).sequence
 
-  /** Signs what these payments wait for; another network's settings, or a later nonce, where told. */
-  const sign = async (
+  /** Prepares what these payments wait for; another network's settings, or a later nonce, where told. */
+  const prepare = async (
     payments: readonly CosmosPayment[],
     { nonce, on = network }: { nonce?: bigint; on?: CosmosNetwork } = {},
-  ) => signGrants(on, signer, payments.map(pending), { nonce: nonce ?? (await nextNonce()) })
+  ) => prepareGrants(on, signer, payments.map(pending), { nonce: nonce ?? (await nextNonce()) })
 
-  async function signed(...of: Parameters<typeof sign>) {
-    const transaction = await sign(...of)
-    if ('reason' in transaction) throw new Error(transaction.detail)
-    return transaction
+  async function signed(...of: Parameters<typeof prepare>) {
+    const prepared = await prepare(...of)
+    if ('reason' in prepared) throw new Error(prepared.detail)
+    return { ...(await signDirect(prepared.bytes, signer)), cost: prepared.cost }
   }
+
+  const signOwn = (content: GrantTransaction): Promise<SignedTransaction> =>
+    signDirect(encodeSignDoc(signer, content), signer)
 
   /** Sends a transaction into a block of its own. */
   async function send(transaction: SignedTransaction): Promise<TxResult> {
@@ -106,7 +109,7 @@ export async function openGaslessWorld() {
     const { accountNumber, sequence } = await accountOf(granter.address)
     const fee = { denom: 'uatom', amount: 10_000n }
     return send(
-      await signGrantTransaction(signer, {
+      await signOwn({
         messages,
         gas: 400_000n,
         fee,
@@ -140,8 +143,9 @@ export async function openGaslessWorld() {
     pay,
     pending,
     nextNonce,
-    sign,
+    prepare,
     signed,
+    signOwn,
     send,
     sendOwn,
     balance: (address: string) => rpc.balance(address, 'uatom'),

@@ -66,8 +66,8 @@ describe('inspect', () => {
     const paid = await signPayment(world.payer, world.terms)
     const first = await world.sign(paid)
     const { signer, nonce } = await world.from()
-    const second = await world.chain.signer.sign([world.pending(paid)], { signer, nonce: nonce + 1n })
-    if ('reason' in second) throw new Error(second.detail)
+    const at = { signer, nonce: nonce + 1n }
+    const second = await world.signBatch([world.pending(paid)], world.chain, at)
     await world.chain.node.broadcast(second)
     await world.carryOut(first)
     expect(settles(await world.chain.node.transactionStatus(first.hash), paid)).toBe(true)

@@ -21,8 +21,7 @@ async function watched() {
       Array.from({ length: count }, async () => world.pending(await signPayment(world.payer, world.terms))),
     )
     requests.length = 0
-    const signed = await chain.signer.sign(batch, { signer: world.signer.address, nonce: 0n })
-    if ('reason' in signed) throw new Error(signed.detail)
+    const signed = await world.signBatch(batch, chain, { signer: world.signer.address, nonce: 0n })
     const methods = requests.flat().map(({ method }) => method)
     return {
       gasLimit: Transaction.from(signed.raw).gasLimit,

@@ -169,8 +169,7 @@ describe('a batch', () => {
     await world.settle(await pay())
     const gasOf = async (hash: string) => (await world.provider.getTransactionReceipt(hash))!.gasUsed
     const alone = await gasOf((await world.settle(await pay())).hash)
-    const signed = await world.chain.signer.sign(await someDue(10), await world.from())
-    if ('reason' in signed) throw new Error(signed.detail)
+    const signed = await world.signBatch(await someDue(10))
     const { fee } = await world.carryOut(signed)
     expect((await gasOf(signed.hash)) / 10n).toBeLessThan((alone * 4n) / 5n)
     expect(fee).toBeLessThanOrEqual(signed.cost)
@@ -180,7 +179,7 @@ describe('a batch', () => {
     const cancelled = await pay()
     await world.cancel(cancelled)
     const batch = [...(await someDue(2)), world.pending(cancelled)]
-    expect(await world.chain.signer.sign(batch, await world.from())).toMatchObject({
+    expect(await world.chain.signer.prepare(batch, await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -190,13 +189,13 @@ describe('a batch', () => {
     const allowedWith = async (maxGas: bigint, count: number) => {
       const chain = world.connect({ rpcUrls: [node.url], maxGas })
       node.requests.length = 0
-      const told = await chain.signer.sign(await someDue(count), await world.from())
+      const told = await chain.signer.prepare(await someDue(count), await world.from())
       const estimates = node.requests.flat().filter(({ method }) => method === 'eth_estimateGas')
       return { told, allowed: BigInt((estimates[0]!.params[0] as { gas: string }).gas) }
     }
     expect(await allowedWith(300_000n, 3)).toMatchObject({
       allowed: 900_000n,
-      told: { hash: expect.any(String) as string },
+      told: { bytes: expect.any(Uint8Array) as Uint8Array },
     })
     expect(await allowedWith(40_000n, 3)).toMatchObject({
       allowed: 120_000n,
@@ -211,5 +210,5 @@ describe('a batch', () => {
   })
 
   test('of none is a mistake', async () =>
-    expect(world.chain.signer.sign([], await world.from())).rejects.toThrow('at least one payment'))
+    expect(world.chain.signer.prepare([], await world.from())).rejects.toThrow('at least one payment'))
 })

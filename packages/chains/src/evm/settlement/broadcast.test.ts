@@ -23,14 +23,11 @@ describe('broadcast', () => {
       succeeded: true,
     })
 
-    const early = await world.chain.signer.sign(
+    const early = await world.signBatch(
       [world.pending(await signPayment(world.payer, world.terms))],
-      {
-        signer: world.signer.address,
-        nonce: (await world.from()).nonce + 5n,
-      },
+      world.chain,
+      { signer: world.signer.address, nonce: (await world.from()).nonce + 5n },
     )
-    if ('reason' in early) throw new Error(early.detail)
     await world.chain.node.broadcast(early)
     await world.chain.node.broadcast(early)
     expect(await world.chain.node.transactionStatus(early.hash)).toEqual({ status: 'waiting' })
@@ -43,11 +40,11 @@ describe('broadcast', () => {
 
     const poor = Wallet.createRandom()
     const chain = world.connect({ signerKeys: [poor.privateKey] })
-    const unpaid = await chain.signer.sign([world.pending(await signPayment(world.payer, world.terms))], {
-      signer: poor.address,
-      nonce: 0n,
-    })
-    if ('reason' in unpaid) throw new Error(unpaid.detail)
+    const unpaid = await world.signBatch(
+      [world.pending(await signPayment(world.payer, world.terms))],
+      chain,
+      { signer: poor.address, nonce: 0n },
+    )
     await expect(chain.node.broadcast(unpaid)).rejects.toThrow(TransactionRejected)
   })
 

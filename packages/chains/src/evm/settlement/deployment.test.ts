@@ -118,8 +118,8 @@ describe('a deployment is refused, and nothing is signed, if', () => {
     on = allowing(COINBASE_WALLET_FACTORY_ADDRESS),
   ) => {
     expect(await reasonOf(paid, on)).toBe(reason)
-    const signed = await on.signer.sign([world.pending(paid)], await world.from(on))
-    expect(signed).toMatchObject({ reason: 'invalid_transaction_state' })
+    const prepared = await on.signer.prepare([world.pending(paid)], await world.from(on))
+    expect(prepared).toMatchObject({ reason: 'invalid_transaction_state' })
     expect(await codeOf(paid.payer)).toBe('0x')
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { SigningKey, Transaction } from 'ethers'
 import { createKeySigner } from '../../signers/key-signer'
 import { evmScheme } from '../signing/scheme'
-import { signTransaction } from './signed-transaction'
+import { encodeUnsigned, signTransaction } from './signed-transaction'
 
 const privateKey = `0x${'46'.repeat(32)}`
 const key = new SigningKey(privateKey)
@@ -28,7 +28,7 @@ describe('signTransaction', () => {
       .map((one) => ({ ...one, maxFeePerGas: one.maxFeePerGas + one.maxPriorityFeePerGas }))
     await fc.assert(
       fc.asyncProperty(transaction, async (one) => {
-        const signed = await signTransaction(one, signer)
+        const signed = await signTransaction(encodeUnsigned(one), signer)
         const same = Transaction.from({ ...one, type: 2, nonce: Number(one.nonce) })
         same.signature = key.sign(same.unsignedHash)
         expect(signed).toEqual({ raw: same.serialized, hash: same.hash })
@@ -39,7 +39,8 @@ describe('signTransaction', () => {
   test('encodes data of a hundred kilobytes', async () => {
     const long = { chainId: 1n, nonce: 0n, maxPriorityFeePerGas: 1n, maxFeePerGas: 2n, gasLimit: 3n }
     const to = `0x${'11'.repeat(20)}`
-    const signed = await signTransaction({ ...long, to, data: `0x${'ab'.repeat(100_000)}` }, signer)
+    const unsigned = encodeUnsigned({ ...long, to, data: `0x${'ab'.repeat(100_000)}` })
+    const signed = await signTransaction(unsigned, signer)
     expect(Transaction.from(signed.raw)).toMatchObject({ hash: signed.hash, gasLimit: 3n })
   })
 })

@@ -16,13 +16,10 @@ export type Eip1559Transaction = {
 }
 
 /**
- * Signs the transaction. The encoder of ethers copies each byte of the data as a number, and encodes three times: with 200
- * payments in the data that takes 80 ms, this 2 ms.
+ * What is signed. The encoder of ethers copies each byte of the data as a number, and encodes three times until a transaction is
+ * signed: with 200 payments in the data that takes 80 ms, this and `signTransaction` 2 ms.
  */
-export async function signTransaction(
-  transaction: Eip1559Transaction,
-  signer: Signer,
-): Promise<SignedTransaction> {
+export function encodeUnsigned(transaction: Eip1559Transaction): Uint8Array {
   const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction
   const numbers = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit].map(rlpNumber).join('')
   const content =
@@ -31,11 +28,15 @@ export async function signTransaction(
     rlpNumber(NO_VALUE) +
     rlpBytes(lowerHex(data)) +
     rlpList(NO_ACCESS_LIST)
-  const message = bytesOf(typed(content))
-  const rs = await signer.sign(message)
-  const yParity = recoveryOf(evmScheme.digestOf(message), rs, signer)
+  return bytesOf(typed(content))
+}
+
+/** Signs what `encodeUnsigned` returned. */
+export async function signTransaction(unsigned: Uint8Array, signer: Signer): Promise<SignedTransaction> {
+  const rs = await signer.sign(unsigned)
+  const yParity = recoveryOf(evmScheme.digestOf(unsigned), rs, signer)
   const signature = [BigInt(yParity), numberOf(rs.subarray(0, 32)), numberOf(rs.subarray(32))]
-  const raw = typed(content + signature.map(rlpNumber).join(''))
+  const raw = typed(contentOf(unsigned) + signature.map(rlpNumber).join(''))
   return { raw, hash: hashOf(raw) }
 }
 
@@ -64,8 +65,15 @@ const NO_ACCESS_LIST = ''
 const TYPE = '02'
 const typed = (content: string): string => `0x${TYPE}${rlpList(content)}`
 
+/** The reverse of `typed`, of bytes. */
+function contentOf(transaction: Uint8Array): string {
+  const head = transaction[1] ?? LIST
+  const lengthBytes = Math.max(0, head - LIST - LONGEST_SHORT)
+  return Buffer.from(transaction.subarray(2 + lengthBytes)).toString('hex')
+}
+
 /** RLP, in hex without 0x (Ethereum yellow paper, appendix B). */
-const rlpList = (content: string): string => rlpHead(content.length / 2, 0xc0) + content
+const rlpList = (content: string): string => rlpHead(content.length / 2, LIST) + content
 
 function rlpBytes(hex: string): string {
   const isOwnCode = hex.length === 2 && Number.parseInt(hex, 16) < 0x80
@@ -74,6 +82,7 @@ function rlpBytes(hex: string): string {
 
 const rlpNumber = (value: bigint): string => rlpBytes(value === 0n ? '' : evenHex(value))
 
+const LIST = 0xc0
 const LONGEST_SHORT = 55
 function rlpHead(length: number, offset: number): string {
   if (length <= LONGEST_SHORT) return evenHex(offset + length)

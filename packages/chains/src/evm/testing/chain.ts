@@ -7,6 +7,7 @@ import type {
   NetworkSettings,
   Refusal,
   SignedTransaction,
+  OwnTransaction,
   Terms,
 } from '../../family'
 import { createChain } from '../chain'
@@ -90,12 +91,13 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   async function signBatch(
     batch: readonly PendingPayment<EvmPayment>[],
     on = chain,
-  ): Promise<SignedTransaction> {
-    const signed = await on.signer.sign(batch, await from(on))
-    if ('reason' in signed) throw new Error(signed.detail)
-    return signed
+    at?: { signer: string; nonce: bigint },
+  ): Promise<OwnTransaction> {
+    const prepared = await on.signer.prepare(batch, at ?? (await from(on)))
+    if ('reason' in prepared) throw new Error(prepared.detail)
+    return on.signer.sign(prepared)
   }
-  const sign = (payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> =>
+  const sign = (payment: EvmPayment, of: Terms = terms, on = chain): Promise<OwnTransaction> =>
     signBatch([pending(payment, of)], on)
 
   /** Broadcasts, mines a block and returns the transaction's status. */

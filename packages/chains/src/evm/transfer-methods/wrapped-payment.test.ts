@@ -135,8 +135,8 @@ describe('a wrapped signature of an account without code is refused, and no fact
     expect(await verify(paid)).toBeUndefined()
     await world.provider.send('anvil_setCode', [wallet.address, '0x'])
     expect(await reasonOf(paid)).toBe(UNDEPLOYED)
-    const signed = await world.chain.signer.sign([world.pending(paid)], await world.from())
-    expect(signed).toMatchObject({ reason: 'invalid_transaction_state' })
+    const prepared = await world.chain.signer.prepare([world.pending(paid)], await world.from())
+    expect(prepared).toMatchObject({ reason: 'invalid_transaction_state' })
   })
 
   each('and accepted once the wallet is deployed, by %s', async (method) => {

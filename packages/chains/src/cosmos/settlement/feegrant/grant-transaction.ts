@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { makeAuthInfoBytes, makeSignBytes, makeSignDoc } from '@cosmjs/proto-signing'
 import { PubKey } from 'cosmjs-types/cosmos/crypto/secp256k1/keys'
-import { TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { SignDoc, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import type { Any } from 'cosmjs-types/google/protobuf/any'
 import type { SignedTransaction } from '../../../family'
 import type { Signer } from '../../../signers/signer'
@@ -29,19 +29,19 @@ function encodeParts({ publicKey }: Signer, { messages, gas, fee, sequence }: Gr
   }
 }
 
-/** Signs in SIGN_MODE_DIRECT. */
-export async function signGrantTransaction(
-  signer: Signer,
-  content: GrantTransaction,
-): Promise<SignedTransaction> {
+/** What is signed in SIGN_MODE_DIRECT. */
+export function encodeSignDoc(signer: Signer, content: GrantTransaction): Uint8Array {
   const { bodyBytes, authInfoBytes } = encodeParts(signer, content)
-  const signBytes = makeSignBytes(
-    makeSignDoc(bodyBytes, authInfoBytes, content.chainId, content.accountNumber),
-  )
+  return makeSignBytes(makeSignDoc(bodyBytes, authInfoBytes, content.chainId, content.accountNumber))
+}
+
+/** Signs what `encodeSignDoc` returned. */
+export async function signDirect(signDoc: Uint8Array, signer: Signer): Promise<SignedTransaction> {
+  const { bodyBytes, authInfoBytes } = SignDoc.decode(signDoc)
   const raw = TxRaw.encode({
     bodyBytes,
     authInfoBytes,
-    signatures: [await signer.sign(signBytes)],
+    signatures: [await signer.sign(signDoc)],
   }).finish()
   return {
     raw: Buffer.from(raw).toString('base64'),

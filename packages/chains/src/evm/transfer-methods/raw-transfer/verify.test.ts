@@ -270,9 +270,9 @@ describe('a raw transfer', () => {
     ]
     const pending = [world.pending(one), world.pending(two)]
     expect(await world.chain.payments.batches(pending)).toEqual(pending.map((one) => [one]))
-    await expect(world.chain.signer.sign(pending.slice(0, 1), await world.from())).rejects.toThrow(
+    await expect(world.chain.signer.prepare(pending.slice(0, 1), await world.from())).rejects.toThrow(
       'never signed',
     )
-    await expect(world.chain.signer.sign(pending, await world.from())).rejects.toThrow('never signed')
+    await expect(world.chain.signer.prepare(pending, await world.from())).rejects.toThrow('never signed')
   })
 })

@@ -1,4 +1,7 @@
-import { toQuantity, Transaction } from 'ethers'
+import { startWeb3Signer } from '@tollgate/devnet'
+import { hexlify, toQuantity, Transaction } from 'ethers'
+import { SignerUnavailable } from '../../errors'
+import { publicPoint } from '../../signers/remote-signer'
 import { payment, signPayload, signPayment, usdc } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { zeroVWallet } from '../testing/contracts'
@@ -35,7 +38,7 @@ describe('a settlement', () => {
     expect(await chain.payments.verify({ payment: paid, terms, now: new Date() })).toMatchObject({
       reason: 'invalid_transaction_state',
     })
-    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await chain.signer.prepare([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
@@ -84,15 +87,13 @@ describe('a signature that a hardware wallet writes in another form', () => {
   })
 })
 
-describe('sign', () => {
+describe('prepare', () => {
   test('stays within the caps, and pays no more than the network asks', async () => {
     const maxFeePerGas = 3_000_000_000n
     const chain = world.connect({ maxFeePerGas, maxGas: 120_000n })
     const { nonce } = await world.from()
     const paid = await signPayment(world.payer, world.terms)
-    const signed = await chain.signer.sign([world.pending(paid)], await world.from())
-    if ('reason' in signed) throw new Error(signed.detail)
-    const { raw, hash, cost } = signed
+    const { raw, hash, cost } = await world.signBatch([world.pending(paid)], chain)
     const transaction = Transaction.from(raw)
     expect(transaction).toMatchObject({
       type: 2,
@@ -134,7 +135,7 @@ describe('sign', () => {
     const paid = await signPayment(world.payer, world.terms)
     const node = await startRestingNode(world.settings.rpcUrls[0]!, paid.validAfter, (data) => data !== '')
     const chain = world.connect({ rpcUrls: [node.url] })
-    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toHaveProperty('raw')
+    expect(await chain.signer.prepare([world.pending(paid)], await world.from())).toHaveProperty('bytes')
     await node.close()
   })
 
@@ -142,7 +143,7 @@ describe('sign', () => {
     const chain = world.connect({ maxFeePerGas: 1n })
     const paid = await signPayment(world.payer, world.terms)
     const before = await world.from()
-    expect(await chain.signer.sign([world.pending(paid)], before)).toEqual({
+    expect(await chain.signer.prepare([world.pending(paid)], before)).toEqual({
       reason: 'unexpected_settle_error',
       detail: expect.stringContaining('cap of 1') as string,
     })
@@ -152,7 +153,7 @@ describe('sign', () => {
   test('refuses what needs more gas than a settlement may use', async () => {
     const chain = world.connect({ maxGas: 40_000n })
     const paid = await signPayment(world.payer, world.terms)
-    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await chain.signer.prepare([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -165,7 +166,7 @@ describe('sign', () => {
       await world.chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
     ).toBeUndefined()
     await world.send(payer, usdc.asset, world.tokenCall('transfer', [world.signer.address, 1n]))
-    expect(await world.chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await world.chain.signer.prepare([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
       detail: expect.stringContaining('exceeds balance') as string,
     })
@@ -174,7 +175,7 @@ describe('sign', () => {
   test('refuses a payment that was cancelled since', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await world.cancel(paid)
-    expect(await world.chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await world.chain.signer.prepare([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -182,7 +183,42 @@ describe('sign', () => {
   test('knows only its own signers', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await expect(
-      world.chain.signer.sign([world.pending(paid)], { signer: world.payer.address, nonce: 0n }),
+      world.chain.signer.prepare([world.pending(paid)], { signer: world.payer.address, nonce: 0n }),
     ).rejects.toThrow('is no signer of base-sepolia')
+    await expect(
+      world.chain.signer.sign({ signer: world.payer.address, bytes: new Uint8Array(), cost: 0n }),
+    ).rejects.toThrow('is no signer of base-sepolia')
+  })
+
+  test('asks no signer', async () => {
+    const server = await startWeb3Signer({ privateKeys: [world.signer.privateKey] })
+    const publicPoints = server.publicKeys.map((key) => publicPoint(key) ?? '')
+    const remoteSigners = { url: server.url, publicPoints, timeoutMs: 5_000 }
+    const chain = world.connect({ signerKeys: [], remoteSigners })
+    const paid = await signPayment(world.payer, world.terms)
+    const prepared = await chain.signer.prepare([world.pending(paid)], await world.from())
+    if ('reason' in prepared) throw new Error(prepared.detail)
+    expect(server.signed).toEqual([])
+    const { cost } = await chain.signer.sign(prepared)
+    expect([server.signed.length, cost]).toEqual([1, prepared.cost])
+    await server.stop()
+    await expect(chain.signer.sign(prepared)).rejects.toThrow(SignerUnavailable)
+  })
+})
+
+describe('sign', () => {
+  test('asks no node', async () => {
+    const node = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
+    const chain = world.connect({ rpcUrls: [node.url] })
+    const paid = await signPayment(world.payer, world.terms)
+    const prepared = await chain.signer.prepare([world.pending(paid)], await world.from())
+    if ('reason' in prepared) throw new Error(prepared.detail)
+    await node.close()
+    const signed = await chain.signer.sign(prepared)
+    expect(Transaction.from(signed.raw)).toMatchObject({
+      hash: signed.hash,
+      from: world.signer.address,
+      unsignedSerialized: hexlify(prepared.bytes),
+    })
   })
 })

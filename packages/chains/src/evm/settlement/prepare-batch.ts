@@ -1,8 +1,14 @@
 import { Transaction } from 'ethers'
-import type { PendingPayment, OwnTransaction, Refusal, SignedTransaction } from '../../family'
+import type {
+  OwnTransaction,
+  PendingPayment,
+  Refusal,
+  SignedTransaction,
+  UnsignedTransaction,
+} from '../../family'
 import { Data, Quantity, quantity } from '../rpc-schemas'
 import { MOST_GAS, withMargin } from './gas-model'
-import { signTransaction } from './signed-transaction'
+import { encodeUnsigned, signTransaction } from './signed-transaction'
 import { askPrice, covers, type Fees, feesAt, feesToReplace, isAmple } from './fees'
 import type { SettlementCall } from '../transfer-methods/transfer-method'
 import { deployAndCall } from './deployment'
@@ -51,16 +57,15 @@ async function withDeployment(
   return code === '0x' ? deployAndCall(deployment, call) : call
 }
 
-/** See `ChainSigner.sign`. Signs an EIP-1559 transaction. */
-export async function signBatch(
+/** See `ChainSigner.prepare`. */
+export async function prepareBatch(
   network: EvmNetwork,
-  signer: Signer,
   batch: readonly PendingPayment<EvmPayment>[],
-  { nonce }: { nonce: bigint },
-): Promise<OwnTransaction | Refusal> {
+  { signer, nonce }: { signer: string; nonce: bigint },
+): Promise<UnsignedTransaction | Refusal> {
   const { chainId, maxFeePerGas: cap } = network
   const planned = await plan(network, batch)
-  const [price, gas] = await Promise.all([askPrice(network), gasOf(network, planned, batch, signer.address)])
+  const [price, gas] = await Promise.all([askPrice(network), gasOf(network, planned, batch, signer)])
   if ('reverted' in gas) return { reason: 'invalid_transaction_state', detail: gas.reverted }
   const fees = feesAt(price, cap)
   if (fees === undefined)
@@ -70,8 +75,8 @@ export async function signBatch(
     }
   const gasLimit = withMargin(gas.value, planned.gasLimit)
   const { to, data } = planned
-  const transaction = { chainId: BigInt(chainId), to, data, nonce, gasLimit, ...fees }
-  return { ...(await signTransaction(transaction, signer)), cost: gasLimit * fees.maxFeePerGas }
+  const bytes = encodeUnsigned({ chainId: BigInt(chainId), to, data, nonce, gasLimit, ...fees })
+  return { signer, bytes, cost: gasLimit * fees.maxFeePerGas }
 }
 
 type Gas = Awaited<ReturnType<typeof estimateGas>>
@@ -129,6 +134,6 @@ export async function replace(
   const fees = feesToReplace(old, price, network.maxFeePerGas)
   if (fees === undefined) return undefined
   const { chainId, nonce, gasLimit, data } = transaction
-  const version = { chainId, to, data, nonce: BigInt(nonce), gasLimit, ...fees }
+  const version = encodeUnsigned({ chainId, to, data, nonce: BigInt(nonce), gasLimit, ...fees })
   return { ...(await signTransaction(version, signer)), cost: gasLimit * fees.maxFeePerGas }
 }

@@ -15,8 +15,8 @@ import { decodeTx } from '../../signing/tx'
 import type { Allowance } from './allowance'
 import { grantMessage, revokeMessage } from './grant'
 import { keySigner } from '../../signing/key-signer'
-import { signGrantTransaction, encodeUnsigned } from './grant-transaction'
-import { replaceGrants } from './sign-grants'
+import { encodeUnsigned } from './grant-transaction'
+import { replaceGrants } from './prepare-grants'
 import { sponsorship } from './sponsorship'
 
 type World = Awaited<ReturnType<typeof openGaslessWorld>>
@@ -175,7 +175,7 @@ describe('a payment whose fee we bear', () => {
   })
 })
 
-describe('no grant is signed', () => {
+describe('no grant is prepared', () => {
   test('for a fee that is not sponsored: of zero, past the cap, in other coins, or by another granter', async () => {
     const payer = await world.newPayer()
     const fees = [
@@ -201,8 +201,8 @@ describe('no grant is signed', () => {
     ])
     const sound = await world.pay(await world.newPayer())
     for (const payment of payments) {
-      expect(await world.sign([payment])).toMatchObject({ reason: 'invalid_payment' })
-      expect(await world.sign([sound, payment])).toMatchObject({ reason: 'invalid_payment' })
+      expect(await world.prepare([payment])).toMatchObject({ reason: 'invalid_payment' })
+      expect(await world.prepare([sound, payment])).toMatchObject({ reason: 'invalid_payment' })
     }
   })
 
@@ -210,14 +210,14 @@ describe('no grant is signed', () => {
     const on = { ...world.network }
     delete on.gaslessMaxFee
     const payment = await world.pay(await world.newPayer())
-    expect(await world.sign([payment], { on })).toMatchObject({ reason: 'invalid_payment' })
+    expect(await world.prepare([payment], { on })).toMatchObject({ reason: 'invalid_payment' })
   })
 
   test('that would fail, or that needs more gas than it may have', async () => {
     const payment = await world.pay(await world.newPayer())
     const toItself = await world.pay(world.granter)
-    expect(await world.sign([payment, toItself])).toMatchObject({ reason: 'invalid_transaction_state' })
-    expect(await world.sign([payment], { on: { ...world.network, maxGas: 20_000n } })).toMatchObject({
+    expect(await world.prepare([payment, toItself])).toMatchObject({ reason: 'invalid_transaction_state' })
+    expect(await world.prepare([payment], { on: { ...world.network, maxGas: 20_000n } })).toMatchObject({
       reason: 'invalid_transaction_state',
       detail: expect.stringContaining('of 20000') as string,
     })
@@ -231,12 +231,14 @@ describe('no grant is signed', () => {
       ...world.network,
       rpc: { ...world.network.rpc, allowance: () => Promise.resolve(allowance) },
     })
-    await expect(world.sign([payment], { on: whereTold({ limits: [] }) })).rejects.toThrow(ChainUnavailable)
+    await expect(world.prepare([payment], { on: whereTold({ limits: [] }) })).rejects.toThrow(
+      ChainUnavailable,
+    )
     await world.send(await world.signed([payment]))
     const none = whereTold(undefined)
-    await expect(world.sign([payment], { on: none })).rejects.toThrow(ChainUnavailable)
+    await expect(world.prepare([payment], { on: none })).rejects.toThrow(ChainUnavailable)
     // Of several together the owner is unknown: those go alone.
-    expect(await world.sign([sound, payment], { on: none })).toMatchObject({
+    expect(await world.prepare([sound, payment], { on: none })).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -247,10 +249,10 @@ describe('no grant is signed', () => {
     const payment = await world.pay(await world.newPayer(), {
       fee: { ...granted({ coins: [{ denom: 'uatom', amount: '5000' }] }).fee, granter: signer },
     })
-    await expect(world.sign([payment], { on })).rejects.toThrow('fund it')
+    await expect(world.prepare([payment], { on })).rejects.toThrow('fund it')
   })
 
-  test('for an empty batch', async () => expect(world.sign([])).rejects.toThrow('at least one payment'))
+  test('for an empty batch', async () => expect(world.prepare([])).rejects.toThrow('at least one payment'))
 })
 
 describe('what a node is asked to simulate', () => {
@@ -276,7 +278,7 @@ describe('what a node is asked to simulate', () => {
       codespace: 'sdk',
       code: 4,
     })
-    expect(await world.send(await signGrantTransaction(world.signer, own))).toMatchObject({ code: 0 })
+    expect(await world.send(await world.signOwn(own))).toMatchObject({ code: 0 })
   })
 
   test('names the sequence that the node wants, behind others of ours that wait and before them', async () => {
@@ -327,7 +329,7 @@ describe('a grant that waits', () => {
     const parties = { granter: world.granter.address, grantee }
     const coin = uatom(FEE)
     const own = (expiresAt: bigint) =>
-      signGrantTransaction(world.signer, {
+      world.signOwn({
         messages: [grantMessage({ ...parties, coin, expiresAt })],
         gas: 200_000n,
         fee: uatom(5_000n),

@@ -4,6 +4,7 @@ import {
   type OwnTransaction,
   type Refusal,
   type SignedTransaction,
+  type UnsignedTransaction,
 } from '../../../family'
 import { feeFor, withGasMargin } from '../fees'
 import type { Signer } from '../../../signers/signer'
@@ -12,7 +13,7 @@ import type { CosmosPayment } from '../../transfer-methods/bank-send/payment'
 import { decodeTx, type Tx } from '../../signing/tx'
 import { isExpired } from './allowance'
 import { grantMessage, readGrant, revokeMessage } from './grant'
-import { type GrantTransaction, signGrantTransaction, encodeUnsigned } from './grant-transaction'
+import { encodeSignDoc, encodeUnsigned, signDirect, type GrantTransaction } from './grant-transaction'
 import { getClock, sponsoredFee } from './sponsorship'
 
 /** Time for a slow chain and for another replica to take over; an unused allowance then expires. */
@@ -30,17 +31,17 @@ const withMargin = (gas: bigint, max: bigint): bigint => {
 }
 
 /**
- * See `ChainSigner.sign`. Signs the transaction that grants each payer of the batch the fee of its payment, and revokes an unused
- * earlier allowance. It succeeds or fails as a whole: it fails if one of the allowances is created or used up before it is
+ * See `ChainSigner.prepare`. The transaction grants each payer of the batch the fee of its payment, and revokes an unused earlier
+ * allowance. It succeeds or fails as a whole: it fails if one of the allowances is created or used up before it is
  * mined, and its payments must then be retried individually. Rejects, so that the payments wait, if our account has no
  * funds or the nodes disagree on the allowance of a single payment.
  */
-export async function signGrants(
+export async function prepareGrants(
   network: CosmosNetwork,
   signer: Signer,
   batch: readonly PendingPayment<CosmosPayment>[],
   { nonce }: { nonce: bigint },
-): Promise<OwnTransaction | Refusal> {
+): Promise<UnsignedTransaction | Refusal> {
   if (batch.length === 0) throw new Error('A batch needs at least one payment')
   const { rpc, chainId, feeDenom, gasPrice, maxGas } = network
   const { address: granter } = signer
@@ -84,7 +85,8 @@ export async function signGrants(
     }
   const gas = withMargin(gasUsed, maxBatchGas)
   const fee = { denom: feeDenom, amount: feeFor(gas, gasPrice) }
-  return { ...(await signGrantTransaction(signer, { ...content, gas, fee })), cost: fee.amount + allowed }
+  const bytes = encodeSignDoc(signer, { ...content, gas, fee })
+  return { signer: granter, bytes, cost: fee.amount + allowed }
 }
 
 /**
@@ -106,7 +108,7 @@ export async function replaceGrants(
   const expiresAt = time + GRANT_SECONDS
   const amount = required > offered ? required : offered
   const allowed = grants.reduce((sum, { grant }) => sum + (grant?.coin.amount ?? 0n), 0n)
-  const version = await signGrantTransaction(signer, {
+  const version = encodeSignDoc(signer, {
     messages: grants.map(({ message, grant }) =>
       isExpiring && grant !== undefined ? grantMessage({ ...grant, expiresAt }) : message,
     ),
@@ -116,7 +118,7 @@ export async function replaceGrants(
     gas,
     fee: { denom: feeDenom, amount },
   })
-  return { ...version, cost: amount + allowed }
+  return { ...(await signDirect(version, signer)), cost: amount + allowed }
 }
 
 /** Throws unless this signer signed the transaction. */

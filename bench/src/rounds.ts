@@ -16,7 +16,7 @@ type Contenders<Name extends string, Sample> = Record<Name, (round: number) => P
 
 /**
  * Runs the contenders in turn in each round, so that other work of the machine affects all of them, and returns the samples of
- * each. Warm up before: every sample counts.
+ * each. Each round begins with the next one: none always follows the same other. Warm up before: every sample counts.
  */
 export async function interleave<Name extends string, Sample>(
   { rounds, progress }: Pick<BenchmarkContext, 'rounds' | 'progress'>,
@@ -25,11 +25,13 @@ export async function interleave<Name extends string, Sample>(
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(contenders) as Name[]
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>
-  for (let round = 1; round <= rounds; round++)
-    for (const name of names) {
+  for (let round = 1; round <= rounds; round++) {
+    const first = (round - 1) % names.length
+    for (const name of [...names.slice(first), ...names.slice(0, first)]) {
       const sample = await contenders[name](round)
       samples[name].push(sample)
       progress(`round ${round} of ${rounds}: ${name}${describe ? ` ${describe(sample)}` : ''}`)
     }
+  }
   return samples
 }

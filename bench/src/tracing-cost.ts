@@ -1,17 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startTraceCollector } from '@tollgate/testing'
-import { type Contender, type Load } from './load/load'
+import { openPaymentChain, type PaymentChain } from './facilitators/chain'
+import { type Contender } from './facilitators/contender'
+import { sendAll } from './facilitators/load'
+import { startTollgate } from './facilitators/tollgate'
 import { openRig } from './paid/rig'
+import { withCpuSeconds } from './processes'
 import { interleave, median, medianOf } from './rounds'
 
-const HELP = `Usage: node bench/dist/tracing-cost.js [--before FOLDER] [--rounds N] [--seconds N]
+const HELP = `Usage: node bench/dist/tracing-cost.js [gateway|verify|settle] [--before FOLDER] [--rounds N] [--seconds N]
 
-Loads gateways with paid calls in turn: without traces, with traces of 1 % of the calls, and of all. Prints the CPU seconds of each
-per 1,000 calls, and the median of its ratios to the gateway without traces in the same round.
+Loads services in turn: without traces, with traces of 1 % of the requests, and of all. Prints the CPU seconds of each per 1,000
+requests, and the median of its ratios to the service without traces in the same round.
 
+  gateway          gateways with paid calls (default)
+  verify, settle   facilitators with /verify, without its cache, or /settle
   --before FOLDER  a built checkout whose gateway is measured too
   --rounds N       rounds (10)
   --seconds N      of each gateway in each round (4)
@@ -21,59 +27,114 @@ per 1,000 calls, and the median of its ratios to the gateway without traces in t
 const CONNECTIONS = 64
 const WALLETS = 64
 const WARM_UP_SECONDS = 12
+const PAYERS = 100
+const PAYMENTS = 2_000
 
 const progress = (line: string) => void process.stderr.write(`· ${line}\n`)
 
 type Place = { folder: string; closeLater: (close: () => unknown) => void }
+type Options = { before: string | undefined; rounds: number; seconds: number }
+/** CPU seconds per 1,000 requests. */
+type Sample = { perSecond: number; cpuSeconds: number }
+type Contenders = Record<string, () => Promise<Sample>>
 
-async function measure(place: Place, { before, rounds, seconds }: { before: string | undefined } & Rounds) {
+const traced = (url: string, ratio: string) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_TRACES_SAMPLER_ARG: ratio,
+})
+
+async function openGateways(place: Place, collectorUrl: string, { before, seconds }: Options) {
   const { folder } = place
   const rig = await openRig(place, { wallets: WALLETS })
-  const collector = await startTraceCollector()
-  const traced = (ratio: string) => ({
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_TRACES_SAMPLER_ARG: ratio,
-  })
   const variants = {
     off: { variables: {} },
     ...(before === undefined ? {} : { before: { checkout: resolve(before) } }),
     'off again': { variables: {} },
-    '1 %': { variables: traced('0.01') },
-    all: { variables: traced('1') },
+    '1 %': { variables: traced(collectorUrl, '0.01') },
+    all: { variables: traced(collectorUrl, '1') },
   }
-  const contenders: Record<string, () => Promise<Load>> = {}
+  const contenders: Contenders = {}
   for (const [name, options] of Object.entries(variants)) {
     const gateway = await rig.startGateway({ name: `gateway ${name}`, ...options })
-    const paid: Contender = { ...gateway, requests: rig.requests() }
-    await rig.load(paid, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS, folder })
-    contenders[name] = () => rig.load(paid, { connections: CONNECTIONS, seconds, folder })
+    const paid = { ...gateway, requests: rig.requests() }
+    const load = async (duration: number) => {
+      const { callsPerSecond, cpuSeconds } = await rig.load(paid, {
+        connections: CONNECTIONS,
+        seconds: duration,
+        folder,
+      })
+      return { perSecond: callsPerSecond, cpuSeconds }
+    }
+    await load(WARM_UP_SECONDS)
+    contenders[name] = () => load(seconds)
   }
-  const samples = await interleave(
-    { rounds, progress },
-    contenders,
-    ({ callsPerSecond, cpuSeconds }) => `${Math.round(callsPerSecond)}/s, ${cpuSeconds.toFixed(4)} CPU s`,
+  return { contenders, audit: () => rig.audit() }
+}
+
+async function openFacilitators(place: Place, collectorUrl: string, path: '/verify' | '/settle') {
+  const chain = await openPaymentChain(place, { payers: PAYERS })
+  const variants = {
+    off: {},
+    'off again': {},
+    '1 %': traced(collectorUrl, '0.01'),
+    all: traced(collectorUrl, '1'),
+  }
+  const contenders: Contenders = {}
+  for (const [name, variables] of Object.entries(variants)) {
+    const folder = join(place.folder, name)
+    mkdirSync(folder)
+    const options = { chain, nodeUrl: chain.rpcUrl }
+    const environment = { VERIFICATION_CACHE_TTL_SECONDS: '0', ...variables }
+    const contender = await startTollgate({ ...place, folder, progress }, options, environment)
+    contenders[name] = () => sendPayments(chain, contender, path)
+    await sendPayments(chain, contender, path)
+  }
+  return { contenders, audit: () => Promise.resolve() }
+}
+
+async function sendPayments(chain: PaymentChain, contender: Contender, path: '/verify' | '/settle') {
+  const bodies = chain.signPayments(PAYMENTS)
+  const isRight = (text: string) => /"(isValid|success)":true/.test(text)
+  const { result, cpu } = await withCpuSeconds({ own: contender.pid }, () =>
+    sendAll(contender, { path, bodies, connections: CONNECTIONS, isRight }),
   )
-  await rig.audit()
+  if (result.refused[0] !== undefined) throw new Error(`A payment was refused: ${result.refused[0]}`)
+  return { perSecond: PAYMENTS / result.seconds, cpuSeconds: (1000 * cpu.own) / PAYMENTS }
+}
+
+async function measure(place: Place, what: (typeof SUBJECTS)[number], options: Options) {
+  const collector = await startTraceCollector()
+  const { contenders, audit } =
+    what === 'gateway'
+      ? await openGateways(place, collector.url, options)
+      : await openFacilitators(place, collector.url, `/${what}`)
+  const samples = await interleave(
+    { rounds: options.rounds, progress },
+    contenders,
+    ({ perSecond, cpuSeconds }) => `${Math.round(perSecond)}/s, ${cpuSeconds.toFixed(4)} CPU s`,
+  )
+  await audit()
   print(samples)
   process.stdout.write(`${collector.spans.length} spans were exported\n`)
 }
 
-type Rounds = { rounds: number; seconds: number }
+const SUBJECTS = ['gateway', 'verify', 'settle'] as const
 
-function print(samples: Record<string, Load[]>) {
+function print(samples: Record<string, Sample[]>) {
   const off = samples['off'] ?? []
   for (const [name, loads] of Object.entries(samples)) {
     const ratios = loads.map(({ cpuSeconds }, round) => cpuSeconds / (off[round]?.cpuSeconds ?? Number.NaN))
     const cpu = medianOf(loads, ({ cpuSeconds }) => cpuSeconds).toFixed(4)
     const spread = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(3)).join(' to ')
     process.stdout.write(
-      `${name.padEnd(12)}${cpu} CPU s per 1,000 calls, ratio ${median(ratios).toFixed(3)} (${spread})\n`,
+      `${name.padEnd(12)}${cpu} CPU s per 1,000, ratio ${median(ratios).toFixed(3)} (${spread})\n`,
     )
   }
 }
 
 async function main() {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       before: { type: 'string' },
       rounds: { type: 'string', default: '10' },
@@ -83,11 +144,14 @@ async function main() {
   })
   const { before, rounds, seconds, help } = values
   if (help) return void process.stdout.write(HELP)
+  const [given = 'gateway', ...more] = positionals
+  const what = SUBJECTS.find((subject) => subject === given)
+  if (what === undefined || more.length > 0) throw new Error(`expected one of ${SUBJECTS.join(', ')}`)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const closing: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   const place = { folder, closeLater: (close: () => unknown) => void closing.push(close) }
   try {
-    await measure(place, { before, rounds: Number(rounds), seconds: Number(seconds) })
+    await measure(place, what, { before, rounds: Number(rounds), seconds: Number(seconds) })
   } finally {
     for (const close of closing.reverse()) await close()
   }

@@ -7,16 +7,13 @@ export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
   rpcUrls: readonly string[]
   /** For each attempt. */
   rpcTimeoutMs: number
-  observe?: ObserveRequest
 }
 
 /**
  * Called with the method of each request to the nodes. What it returns is called with the name of the node that responded, as in
  * {@link NodeReport}, if any did.
  */
-export type ObserveRequest = (
-  method: string,
-) => ((response: { node?: string; isError: boolean }) => void) | undefined
+export type ObserveRequest = (method: string) => (response: { node?: string; isError: boolean }) => void
 
 /** The settings that every family shares. */
 export type NetworkSettings = NetworkName &
@@ -298,13 +295,19 @@ export type ChainTokens = {
   validate(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | TokenProblem>
 }
 
-/** One network. Every call has a timeout, and rejects with `ChainUnavailable` if no node gives a usable response. */
-export type Chain<P extends Payment = Payment> = {
-  readonly network: NetworkName
+/** What payments need of a network. */
+export type ChainQueries<P extends Payment = Payment> = {
   readonly node: ChainNode<P>
   readonly signer: ChainSigner<P>
   readonly payments: ChainPayments<P>
+}
+
+/** One network. Every call has a timeout, and rejects with `ChainUnavailable` if no node gives a usable response. */
+export type Chain<P extends Payment = Payment> = ChainQueries<P> & {
+  readonly network: NetworkName
   readonly tokens: ChainTokens
+  /** The same, with each request to the nodes observed. Cheap: it opens no connections. */
+  observed(observe: ObserveRequest): ChainQueries<P>
   close(): void
 }
 

@@ -12,12 +12,12 @@ test('exports these names and no others', () => {
   "POINT_BYTES",
   "RequestTimeout",
   "UsageError",
-  "activeSpan",
   "activeTraceId",
   "addressKey",
   "arrivalOf",
   "assertPageSize",
   "bodyOf",
+  "callWithActiveSpan",
   "closeServer",
   "collectorVariables",
   "createBaseApp",
@@ -74,7 +74,6 @@ test('exports these names and no others', () => {
   "traced",
   "tracingVariables",
   "wantsCsv",
-  "withActiveSpan",
 ]
 `)
 })

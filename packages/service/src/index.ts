@@ -72,8 +72,8 @@ export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'
 export {
-  activeSpan,
   activeTraceId,
+  callWithActiveSpan,
   NO_TRACING,
   openTracing,
   type Span,
@@ -83,6 +83,5 @@ export {
   type Tracing,
   collectorVariables,
   tracingVariables,
-  withActiveSpan,
 } from './tracing'
 export { isWeakSecret } from './weak-secret'

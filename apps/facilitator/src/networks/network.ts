@@ -1,4 +1,4 @@
-import { type Chain, type Family, type ObserveRequest } from '@tollgate/chains'
+import { type Chain, type Family } from '@tollgate/chains'
 import { type Ecosystem, type NetworkName } from '@tollgate/protocol'
 import { type NetworkConfiguration } from './settings'
 
@@ -12,16 +12,12 @@ export type Network = NetworkName &
     chain: Chain
   }
 
-export function connect(
-  settings: NetworkConfiguration,
-  families: Families,
-  observe?: ObserveRequest,
-): Network {
+export function connect(settings: NetworkConfiguration, families: Families): Network {
   const { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, maxFeesPerDay, own } =
     settings
   const family = families[ecosystem]
   if (!family) throw new Error(`No chain family serves the ecosystem ${ecosystem} of ${name}`)
-  const chain = family.connect({ ...settings, ...own, ...(observe ? { observe } : {}) })
+  const chain = family.connect({ ...settings, ...own })
   const signerBalanceWarning = settings.signerBalanceWarning ?? chain.signer.balanceThreshold
   const facts = { name, ecosystem, chainId, confirmations, minRemainingValiditySeconds, signerBalanceWarning }
   return { ...facts, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), family, chain }

@@ -3,7 +3,6 @@ import { findNetwork, type NetworkKind } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { connect, spelled, type Families, type Network } from './network'
 import { createNodeMonitor } from './node-monitor'
-import { traceRequest } from './trace-request'
 import { createCachedProbe } from './cached-probe'
 import { createRegistration } from './registration'
 import { type NetworkConfiguration } from './settings'
@@ -19,7 +18,7 @@ export function createNetworks(parts: {
   logger: Logger
 }) {
   const { configured, families, store, logger } = parts
-  const all = configured.map((settings) => connect(settings, families, traceRequest))
+  const all = configured.map((settings) => connect(settings, families))
   const heads = new Map(all.map((network) => [network.name, createHead(network)]))
   const nodeMonitors = new Map(all.map((network) => [network.name, createNodeMonitor(network, logger)]))
   const registration = createRegistration({ configured, find, store, logger })

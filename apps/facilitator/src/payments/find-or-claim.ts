@@ -1,7 +1,8 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
-import { traced, withActiveSpan, type Logger, type Span } from '@tollgate/service'
+import { traced, type Logger, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type HttpMetricsRecorder } from '../metrics/http-metrics-recorder'
+import { withNodeSpans } from '../networks/with-node-spans'
 import { idsOf } from '../settlement/log-fields'
 import { createReadClaimFacts } from './claim-facts'
 import { type ClaimWindow } from './claim-window'
@@ -52,7 +53,10 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     if (spent) return sent ?? spent
 
     const { until, ...facts } = await traced(span, 'verify payment', {}, (step) =>
-      withActiveSpan(step, () => readClaimFacts(claimRequest, sent)),
+      readClaimFacts(
+        { ...claimRequest, request: { ...request, network: withNodeSpans(request.network, step) } },
+        sent,
+      ),
     )
     const { refusal, paidBlock } = facts
     if (refusal?.isSpent && paidBlock === undefined) await checks.rememberSpent(request, refusal, { wasSent })

@@ -1,8 +1,9 @@
 import { type Refusal } from '@tollgate/chains'
 import { type VerifyResult } from '@tollgate/protocol'
-import { traced, withActiveSpan, type Span } from '@tollgate/service'
+import { traced, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Networks } from '../networks/networks'
+import { withNodeSpans } from '../networks/with-node-spans'
 import { type PaymentChecks } from './payment-checks'
 import { checkAsset, checkRecipient, parsePaymentRequest, type PaymentRequest } from './payment-request'
 import { isRefusal } from '../settlement/refusal'
@@ -28,7 +29,7 @@ export function createVerify({
     const spent = await verificationCache.findSpent(request, { wasSent: false })
     if (spent) return spent
     const refusal = await traced(span, 'verify payment', {}, (step) =>
-      withActiveSpan(step, () => checks.verifyOnChain(request)),
+      checks.verifyOnChain({ ...request, network: withNodeSpans(request.network, step) }),
     )
     if (refusal?.isSpent) await checks.rememberSpent(request, refusal, { wasSent: false })
     return refusal

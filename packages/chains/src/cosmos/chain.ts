@@ -1,6 +1,6 @@
 import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
-import type { Chain, NetworkSettings } from '../family'
+import type { Chain, ChainQueries, NetworkSettings } from '../family'
 import { createFurthestNodeRetry } from '../furthest-node'
 import type { Signer } from '../signers/signer'
 import { broadcast } from './settlement/broadcast'
@@ -15,7 +15,7 @@ import { includes, transactionStatus } from './observation/transaction-status'
 import { keySigner } from './signing/key-signer'
 import type { CosmosNetwork, CosmosSettings } from './network'
 import type { CosmosPayment } from './transfer-methods/bank-send/payment'
-import { createRpc } from './rpc'
+import { createRpc, type NodesRpc } from './rpc'
 import { validateToken } from './tokens/token-validation'
 import { verify } from './transfer-methods/bank-send/verify'
 
@@ -65,8 +65,8 @@ export function createChain({
   const { name, ecosystem, chainId, prefix, feeDenom, gasPrice, gaslessMaxFee, maxGas } = settings
   const [own] = signerKeys.map((text) => keySigner(text, prefix))
   const signer = own?.address
-  const rpc = createRpc(settings)
-  const network: CosmosNetwork = { ...settings, rpc, signer: signer ?? '' }
+  const nodes = createRpc(settings)
+  const networkOver = (rpc: NodesRpc): CosmosNetwork => ({ ...settings, rpc, signer: signer ?? '' })
 
   function signerOf(address: string): Signer {
     if (own === undefined || address !== signer)
@@ -74,76 +74,82 @@ export function createChain({
     return own
   }
 
-  const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
+  function queriesOver(rpc: NodesRpc): ChainQueries<CosmosPayment> {
+    const network = networkOver(rpc)
+    const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
+    return {
+      node: {
+        async head() {
+          const { number, timestamp } = await rpc.newestBlock()
+          return { number, timestamp: Number(timestamp) }
+        },
+        heights: () => nodes.heights(),
+        inspect: () => nodes.inspect(),
+        async check() {
+          const canSimulate = await nodes.canSimulate()
+          return {
+            problems: canSimulate.flatMap((can, i) =>
+              can === false ? [`node ${i + 1} ${CANNOT_SIMULATE}`] : [],
+            ),
+            isUsable: canSimulate.some((can) => can !== false),
+          }
+        },
+        reorgDepth: REORG_DEPTH,
+        includes: (block) => includes(network, block),
+        broadcast: (transaction) => broadcast(network, transaction),
+        transactionStatus: (hash) => transactionStatus(network, hash),
+      },
+
+      signer: {
+        addresses: signer === undefined ? [] : [signer],
+        feePayer: gaslessMaxFee === undefined ? undefined : signer,
+        balanceThreshold:
+          gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
+        currency: { symbol: feeDenom, decimals: 0 },
+        funds: (address) => rpc.balance(address, feeDenom),
+        nextNonce: async (address) => sequenceOf(await rpc.account(address)),
+        isAvailable: () => Promise.resolve(true),
+        findProblem: () => Promise.resolve(undefined),
+        isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
+        prepare: async (batch, from) => prepareGrants(network, signerOf(from.signer), batch, from),
+        sign: async ({ signer: granter, bytes, cost }) => ({
+          ...(await signDirect(bytes, signerOf(granter))),
+          cost,
+        }),
+        replace: async (transaction, from) => replaceGrants(network, signerOf(from.signer), transaction),
+      },
+
+      payments: {
+        extensions: () => Promise.resolve([]),
+        checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
+        verify: ({ payment, terms, reserved = 0n, minBlock = 0n }) =>
+          retryOnFurthestNode(
+            (on) => verify({ network: on, payment, terms, reserved, minBlock }),
+            dependsOnState,
+          ),
+        ...(gaslessMaxFee === undefined
+          ? {}
+          : {
+              sponsorship: (payment: CosmosPayment, minBlock = 0n) => sponsorship(network, payment, minBlock),
+            }),
+        batches: (pending) => Promise.resolve(batches(pending)),
+        paymentStatus: ({ payment, terms, minBlock = 0n }) =>
+          paymentStatus(network, payment, terms, minBlock),
+        isSpentAt: ({ payer, tx }, _terms, block) =>
+          isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
+        isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
+      },
+    }
+  }
 
   return {
     network: { name, ecosystem, chainId },
-
-    node: {
-      async head() {
-        const { number, timestamp } = await rpc.newestBlock()
-        return { number, timestamp: Number(timestamp) }
-      },
-      heights: () => rpc.heights(),
-      inspect: () => rpc.inspect(),
-      async check() {
-        const canSimulate = await rpc.canSimulate()
-        return {
-          problems: canSimulate.flatMap((can, i) =>
-            can === false ? [`node ${i + 1} ${CANNOT_SIMULATE}`] : [],
-          ),
-          isUsable: canSimulate.some((can) => can !== false),
-        }
-      },
-      reorgDepth: REORG_DEPTH,
-      includes: (block) => includes(network, block),
-      broadcast: (transaction) => broadcast(network, transaction),
-      transactionStatus: (hash) => transactionStatus(network, hash),
-    },
-
-    signer: {
-      addresses: signer === undefined ? [] : [signer],
-      feePayer: gaslessMaxFee === undefined ? undefined : signer,
-      balanceThreshold:
-        gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
-      currency: { symbol: feeDenom, decimals: 0 },
-      funds: (address) => rpc.balance(address, feeDenom),
-      nextNonce: async (address) => sequenceOf(await rpc.account(address)),
-      isAvailable: () => Promise.resolve(true),
-      findProblem: () => Promise.resolve(undefined),
-      isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
-      prepare: async (batch, from) => prepareGrants(network, signerOf(from.signer), batch, from),
-      sign: async ({ signer: granter, bytes, cost }) => ({
-        ...(await signDirect(bytes, signerOf(granter))),
-        cost,
-      }),
-      replace: async (transaction, from) => replaceGrants(network, signerOf(from.signer), transaction),
-    },
-
-    payments: {
-      extensions: () => Promise.resolve([]),
-      checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
-      verify: ({ payment, terms, reserved = 0n, minBlock = 0n }) =>
-        retryOnFurthestNode(
-          (on) => verify({ network: on, payment, terms, reserved, minBlock }),
-          dependsOnState,
-        ),
-      ...(gaslessMaxFee === undefined
-        ? {}
-        : {
-            sponsorship: (payment: CosmosPayment, minBlock = 0n) => sponsorship(network, payment, minBlock),
-          }),
-      batches: (pending) => Promise.resolve(batches(pending)),
-      paymentStatus: ({ payment, terms, minBlock = 0n }) => paymentStatus(network, payment, terms, minBlock),
-      isSpentAt: ({ payer, tx }, _terms, block) =>
-        isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
-      isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
-    },
-
+    ...queriesOver(nodes),
+    observed: (observe) => queriesOver(nodes.observed(observe)),
     tokens: {
-      validate: (wanted) => validateToken(network, wanted),
+      validate: (wanted) => validateToken(networkOver(nodes), wanted),
     },
 
-    close: () => rpc.close(),
+    close: () => nodes.close(),
   }
 }

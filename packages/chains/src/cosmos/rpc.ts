@@ -1,9 +1,9 @@
 import { ChainUnavailable } from '../errors'
-import { type Nodes } from '../family'
+import { type Nodes, type ObserveRequest } from '../family'
 import { coalesce } from '../json-rpc/coalesce'
 import { type NodeProtocol, type RpcErrorObject } from '../json-rpc/endpoint'
 import { createJsonRpc } from '../json-rpc/rpc'
-import { NoResponse, RpcError, type SendRequest } from '../json-rpc/sender'
+import { NoResponse, observing, RpcError, type SendRequest } from '../json-rpc/sender'
 import { type Block, BlockMetas, Broadcast, hashOf, Query, Status, TxResult, TxSearch } from './rpc-schemas'
 import { createQueries, lacksSimulate, type QueryError, SIMULATE } from './queries'
 
@@ -82,19 +82,25 @@ const ACCEPTED_TTL_MS = 5_000
 
 export type CosmosRpc = ReturnType<typeof createMethods>
 
+/** `furthest`: see `findFurthest` of `createJsonRpc`. */
+export type NodesRpc = CosmosRpc & { furthest(): Promise<CosmosRpc | undefined> }
+
 /** The RPC methods of a Cosmos network, over `createJsonRpc`. A result for another request counts as malformed. */
 export function createRpc(nodes: Nodes, compareMs?: number) {
   const jsonRpc = createJsonRpc(nodes, createProtocol(nodes.chainId), compareMs)
   const accepted = createAcceptedTransactions()
 
-  return {
-    ...createMethods(nodes, jsonRpc.request, accepted),
-
-    /** See `findFurthest` of `createJsonRpc`. */
-    async furthest(): Promise<CosmosRpc | undefined> {
+  const observed = (observe?: ObserveRequest): NodesRpc => ({
+    ...createMethods(nodes, observing(jsonRpc.request, observe), accepted),
+    async furthest() {
       const send = await jsonRpc.findFurthest()
-      return send && createMethods(nodes, send, accepted)
+      return send && createMethods(nodes, observing(send, observe), accepted)
     },
+  })
+
+  return {
+    ...observed(),
+    observed,
 
     /** For each node, whether it can simulate; undefined if it gives no response. */
     async canSimulate(): Promise<(boolean | undefined)[]> {

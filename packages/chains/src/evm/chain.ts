@@ -1,6 +1,6 @@
 import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
-import type { Chain, NetworkSettings } from '../family'
+import type { Chain, ChainQueries, NetworkSettings } from '../family'
 import { createFurthestNodeRetry } from '../furthest-node'
 import { createKeySigner } from '../signers/key-signer'
 import { createRemoteSigners } from '../signers/remote-signer'
@@ -18,7 +18,7 @@ import { createMulticallDetector } from './settlement/multicall'
 import type { EvmNetwork, EvmSettings } from './network'
 import { type EvmPayment, transferMethodOf } from './transfer-methods/payment'
 import { createPermit2Detector } from './transfer-methods/permit2/contracts'
-import { createRpc } from './rpc'
+import { createRpc, type NodesRpc } from './rpc'
 import { prepareBatch, replace } from './settlement/prepare-batch'
 import { signTransaction } from './settlement/signed-transaction'
 import { validateToken } from './tokens/token-validation'
@@ -66,10 +66,10 @@ export function createChain({
   const remote = remoteSigners && createRemoteSigners(remoteSigners, evmScheme)
   const accounts = byAddress(name, [...local, ...(remote?.signers ?? [])])
   const signers = [...accounts.keys()]
-  const rpc = createRpc(settings)
-  const network: EvmNetwork = { ...settings, rpc, signers, gasModel: createGasModel() }
-  const hasMulticall = createMulticallDetector(rpc)
-  const hasPermit2 = createPermit2Detector(rpc)
+  const nodes = createRpc(settings)
+  const gasModel = createGasModel()
+  const hasMulticall = createMulticallDetector(nodes)
+  const hasPermit2 = createPermit2Detector(nodes)
 
   function signerOf(address: string): Signer {
     const signer = accounts.get(address)
@@ -78,78 +78,83 @@ export function createChain({
     return signer
   }
 
-  const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
+  function queriesOver(rpc: NodesRpc): ChainQueries<EvmPayment> {
+    const network: EvmNetwork = { ...settings, rpc, signers, gasModel }
+    const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
+    return {
+      node: {
+        async head() {
+          const { number, timestamp } = await rpc.newestBlock()
+          return { number, timestamp: Number(timestamp) }
+        },
+        heights: () => nodes.heights(),
+        inspect: () => nodes.inspect(),
+        reorgDepth: REORG_DEPTH,
+        includes: (block) => includes(network, block),
+        broadcast: (transaction) =>
+          retryOnFurthestNode(
+            ({ rpc: node }) => broadcast(node, transaction),
+            () => false,
+          ),
+        transactionStatus: (hash) => transactionStatus(network, hash),
+      },
+
+      signer: {
+        addresses: signers,
+        feePayer: signers[0],
+        balanceThreshold: BALANCE_THRESHOLD,
+        currency: { decimals: WEI_DECIMALS },
+        funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
+        nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
+        isAvailable: async (signer) => (await signerOf(signer).remote?.isAvailable()) ?? true,
+        findProblem: async (signer) => signerOf(signer).remote?.check(),
+        isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
+        async prepare(batch, { signer, nonce }) {
+          const from = { signer: signerOf(signer).address, nonce }
+          return retryOnFurthestNode((on) => prepareBatch(on, batch, from), dependsOnState)
+        },
+        sign: async ({ signer, bytes, cost }) => ({
+          ...(await signTransaction(bytes, signerOf(signer))),
+          cost,
+        }),
+        replace: async (transaction, from) => replace(network, signerOf(from.signer), transaction, from),
+      },
+
+      payments: {
+        extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
+        checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
+        verify({ payment, terms, now, reserved = 0n }) {
+          const seconds = BigInt(Math.floor(now.getTime() / 1000))
+          return retryOnFurthestNode(
+            (on) => transferMethodOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
+            dependsOnState,
+          )
+        },
+        batches: (pending) => batches({ network, hasMulticall }, pending),
+        paymentStatus: ({ payment, terms, minBlock = 0n }) =>
+          transferMethodOf(payment).paymentStatus(network, payment, terms, minBlock),
+        isSpentAt: (payment, terms, block) =>
+          transferMethodOf(payment).isSpentAt(network, payment, terms, block),
+        async isSpentFinally(payment, terms) {
+          const block = (await rpc.height()) - REORG_DEPTH
+          return block >= 0n && transferMethodOf(payment).isSpentAt(network, payment, terms, block)
+        },
+        failsOnlyWhenMined: async (hash, payment, terms) =>
+          payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),
+      },
+    }
+  }
 
   return {
     network: { name, ecosystem, chainId },
-
-    node: {
-      async head() {
-        const { number, timestamp } = await rpc.newestBlock()
-        return { number, timestamp: Number(timestamp) }
-      },
-      heights: () => rpc.heights(),
-      inspect: () => rpc.inspect(),
-      reorgDepth: REORG_DEPTH,
-      includes: (block) => includes(network, block),
-      broadcast: (transaction) =>
-        retryOnFurthestNode(
-          ({ rpc: node }) => broadcast(node, transaction),
-          () => false,
-        ),
-      transactionStatus: (hash) => transactionStatus(network, hash),
-    },
-
-    signer: {
-      addresses: signers,
-      feePayer: signers[0],
-      balanceThreshold: BALANCE_THRESHOLD,
-      currency: { decimals: WEI_DECIMALS },
-      funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
-      nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
-      isAvailable: async (signer) => (await signerOf(signer).remote?.isAvailable()) ?? true,
-      findProblem: async (signer) => signerOf(signer).remote?.check(),
-      isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
-      async prepare(batch, { signer, nonce }) {
-        const from = { signer: signerOf(signer).address, nonce }
-        return retryOnFurthestNode((on) => prepareBatch(on, batch, from), dependsOnState)
-      },
-      sign: async ({ signer, bytes, cost }) => ({
-        ...(await signTransaction(bytes, signerOf(signer))),
-        cost,
-      }),
-      replace: async (transaction, from) => replace(network, signerOf(from.signer), transaction, from),
-    },
-
-    payments: {
-      extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
-      checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
-      verify({ payment, terms, now, reserved = 0n }) {
-        const seconds = BigInt(Math.floor(now.getTime() / 1000))
-        return retryOnFurthestNode(
-          (on) => transferMethodOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
-          dependsOnState,
-        )
-      },
-      batches: (pending) => batches({ network, hasMulticall }, pending),
-      paymentStatus: ({ payment, terms, minBlock = 0n }) =>
-        transferMethodOf(payment).paymentStatus(network, payment, terms, minBlock),
-      isSpentAt: (payment, terms, block) =>
-        transferMethodOf(payment).isSpentAt(network, payment, terms, block),
-      async isSpentFinally(payment, terms) {
-        const block = (await rpc.height()) - REORG_DEPTH
-        return block >= 0n && transferMethodOf(payment).isSpentAt(network, payment, terms, block)
-      },
-      failsOnlyWhenMined: async (hash, payment, terms) =>
-        payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),
-    },
-
+    ...queriesOver(nodes),
+    observed: (observe) => queriesOver(nodes.observed(observe)),
     tokens: {
-      validate: (wanted) => validateToken(rpc, { name, chainId, maxGas, signers }, wanted),
+      validate: (wanted) => validateToken(nodes, { name, chainId, maxGas, signers }, wanted),
     },
 
     close() {
-      rpc.close()
+      nodes.close()
       remote?.close()
     },
   }

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { ChainUnavailable } from '../errors'
-import { type Nodes } from '../family'
+import { type Nodes, type ObserveRequest } from '../family'
 import { coalesce } from '../json-rpc/coalesce'
 import { type NodeProtocol, type RpcErrorObject } from '../json-rpc/endpoint'
 import { createJsonRpc } from '../json-rpc/rpc'
-import { RpcError, type SendRequest } from '../json-rpc/sender'
+import { observing, RpcError, type SendRequest } from '../json-rpc/sender'
 import { Block, Quantity, quantity } from './rpc-schemas'
 import { isOutOfGas, revertText } from './revert'
 
@@ -52,21 +52,25 @@ const createProtocol = (chainId: string): NodeProtocol => ({
 
 export type Rpc = ReturnType<typeof createMethods>
 
+/** `furthest`: see `findFurthest` of `createJsonRpc`. */
+export type NodesRpc = Rpc & { furthest(): Promise<Rpc | undefined> }
+
 /** The return data of a call, or why it reverted. */
 type RunResult<T> = { value: T } | { reverted: string }
 
 /** The RPC methods of an Ethereum network, over `createJsonRpc`. */
 export function createRpc(nodes: Nodes, compareMs?: number) {
   const jsonRpc = createJsonRpc(nodes, createProtocol(nodes.chainId), compareMs)
-  return {
-    ...createMethods(nodes.name, jsonRpc.request),
-
-    /** See `findFurthest` of `createJsonRpc`. */
-    async furthest(): Promise<Rpc | undefined> {
+  const observed = (observe?: ObserveRequest): NodesRpc => ({
+    ...createMethods(nodes.name, observing(jsonRpc.request, observe)),
+    async furthest() {
       const send = await jsonRpc.findFurthest()
-      return send && createMethods(nodes.name, send)
+      return send && createMethods(nodes.name, observing(send, observe))
     },
-
+  })
+  return {
+    ...observed(),
+    observed,
     heights: jsonRpc.heights,
     inspect: jsonRpc.inspect,
     close: (): void => jsonRpc.close(),

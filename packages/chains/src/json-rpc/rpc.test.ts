@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { ChainUnavailable } from '../errors'
 import { type NodeProtocol } from './endpoint'
 import { createJsonRpc } from './rpc'
-import { type TypedRequest, MethodMissing, RpcError } from './sender'
+import { type TypedRequest, MethodMissing, observing, RpcError } from './sender'
 import { startJsonRpcNode, startNode } from './testing/node'
 
 function* megabytes() {
@@ -52,7 +52,7 @@ function rpcWithin(rpcTimeoutMs: number, ...rpcUrls: string[]): Rpc {
   return rpc
 }
 const rpcTo = (...rpcUrls: string[]): Rpc => rpcWithin(10_000, ...rpcUrls)
-const getHeight = (rpc: Rpc) => rpc.request({ schema: Count, method: 'height', params: [] })
+const getHeight = (rpc: Pick<Rpc, 'request'>) => rpc.request({ schema: Count, method: 'height', params: [] })
 const echo = <T>(rpc: Rpc, schema: z.ZodType<T>, params: unknown[]) =>
   rpc.request({ schema, method: 'echo', params })
 
@@ -326,9 +326,9 @@ test('a request is observed, with its method and the node that responded, and wi
   const seen: unknown[] = []
   const observe = (method: string) => (response: object) => void seen.push({ method, ...response })
   const open = (...rpcUrls: string[]) => {
-    const rpc = createJsonRpc({ name: 'test-net', rpcUrls, rpcTimeoutMs: 10_000, observe }, protocol)
+    const rpc = createJsonRpc({ name: 'test-net', rpcUrls, rpcTimeoutMs: 10_000 }, protocol)
     closing.push(() => rpc.close())
-    return rpc
+    return { request: observing(rpc.request, observe) }
   }
   await getHeight(open(refusing.url, `${url}/a-key-in-the-path`))
   await getHeight(open(refusing.url)).catch(() => undefined)

@@ -28,7 +28,7 @@ const INSPECT_TIMEOUT_MS = 1_000
  * still grows becomes the preferred one. Rejects with `ChainUnavailable` if no endpoint gives a usable response.
  */
 export function createJsonRpc(
-  { name, rpcUrls, rpcTimeoutMs, observe }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs' | 'observe'>,
+  { name, rpcUrls, rpcTimeoutMs }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs'>,
   protocol: NodeProtocol,
   compareMs = COMPARE_MS,
 ) {
@@ -71,7 +71,7 @@ export function createJsonRpc(
   })
 
   const pending = { count: 0 }
-  const context = { name, endpoints, protocol, pending, onDelivery: compareIfDue, observe }
+  const context = { name, endpoints, protocol, pending, onDelivery: compareIfDue }
   const senders = new Map<number, SendRequest>()
   function senderStartingWith(index: number): SendRequest {
     const sender =

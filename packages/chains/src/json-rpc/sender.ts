@@ -45,12 +45,17 @@ export type TypedRequest<T> = RpcRequest & {
    * may have executed the request.
    */
   findProblem?: (value: T, mayHaveExecuted: boolean) => string | NotExecuted | undefined
+  observe?: ObserveRequest | undefined
 }
 
 /** The problem of a result whose endpoint certainly did not execute the request. */
 type NotExecuted = { notExecuted: string }
 
 export type SendRequest = <T>(request: TypedRequest<T>) => Promise<T>
+
+/** The same, observed. */
+export const observing = (send: SendRequest, observe: ObserveRequest | undefined): SendRequest =>
+  observe ? (request) => send({ ...request, observe }) : send
 
 const MAX_PENDING = 5_000
 
@@ -69,12 +74,11 @@ type SenderContext = {
   protocol: NodeProtocol
   pending: { count: number }
   onDelivery(): void
-  observe: ObserveRequest | undefined
 }
 
 /** Tries the endpoints in order, starting with `getFirst()`; calls `onOther` if a later one finishes a delivery. */
 export function createSender(
-  { name, endpoints, protocol, pending, onDelivery, observe }: SenderContext,
+  { name, endpoints, protocol, pending, onDelivery }: SenderContext,
   getFirst: () => number,
   onOther: (index: number) => void,
 ): SendRequest {
@@ -120,7 +124,14 @@ export function createSender(
     }
   }
 
-  return <T>({ method, params, schema, isFinal = () => false, findProblem }: TypedRequest<T>): Promise<T> => {
+  return <T>({
+    method,
+    params,
+    schema,
+    isFinal = () => false,
+    findProblem,
+    observe,
+  }: TypedRequest<T>): Promise<T> => {
     if (pending.count >= MAX_PENDING)
       return Promise.reject(new ChainUnavailable(`${name} has too many pending requests; try again later`))
     pending.count++

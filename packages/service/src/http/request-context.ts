@@ -91,8 +91,7 @@ export function trackRequest(options: {
         seconds: durationMs / 1000,
         locals: res.locals,
       }
-      if (span) callWithActiveSpan(span, () => onCompleted?.(completed))
-      else onCompleted?.(completed)
+      callWithActiveSpan(span, () => onCompleted?.(completed))
       if (span) endRequestSpan(span, completed, id)
     })
   }

@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export type SpanOptions = {
@@ -47,38 +45,22 @@ async function runTraced<T>(span: Span, run: (span: Span) => Promise<T>): Promis
 }
 
 /**
- * The active span is for code that cannot be given one: calls to nodes, and metrics. While AsyncLocalStorage is in use, Node
- * calls a hook for every promise of the process, so it is enabled only while a sampled step runs.
+ * The active span is for metrics and log lines, which cannot be given one. There is none across an `await`: while AsyncLocalStorage
+ * is in use, Node 20 calls a hook for every promise of the process.
  */
-const storage = new AsyncLocalStorage<Span>()
-let runs = 0
 let current: Span | undefined
 
-/** Runs with `span` as the active one. */
-export function withActiveSpan<T>(span: Span | undefined, run: () => Promise<T>): Promise<T> {
-  return span ? runActive(span, run) : run()
-}
-
-async function runActive<T>(span: Span, run: () => Promise<T>): Promise<T> {
-  runs++
-  try {
-    return await storage.run(span, run)
-  } finally {
-    if (--runs === 0) storage.disable()
-  }
-}
-
-/** For a synchronous function. */
-export function callWithActiveSpan(span: Span | undefined, call: () => void): void {
+/** Calls a synchronous function with `span` as the active one. */
+export function callWithActiveSpan<T>(span: Span | undefined, call: () => T): T {
+  if (!span) return call()
+  const before = current
   current = span
   try {
-    call()
+    return call()
   } finally {
-    current = undefined
+    current = before
   }
 }
 
-export const activeSpan = (): Span | undefined => current ?? (runs > 0 ? storage.getStore() : undefined)
-
 /** Of the sampled trace that the running code is a step of; for exemplars. */
-export const activeTraceId = (): string | undefined => activeSpan()?.traceId
+export const activeTraceId = (): string | undefined => current?.traceId

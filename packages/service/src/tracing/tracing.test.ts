@@ -6,7 +6,7 @@ import { readableLog } from '../testing/log'
 import { serve, stopServing } from '../testing/serve'
 import { startTraceReceiver, type ReceivedSpan } from '../testing/trace-receiver'
 import { createSampling } from './sampling'
-import { activeSpan, activeTraceId, traced, withActiveSpan } from './span'
+import { activeTraceId, callWithActiveSpan, traced } from './span'
 import { openTracing, type Tracing } from './tracing'
 import { parseTraceparent } from './traceparent'
 import { tracingVariables } from './variables'
@@ -46,6 +46,9 @@ const all = (url: string) => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: url,
   OTEL_TRACES_SAMPLER: 'parentbased_always_on',
 })
+const raise = (message: string): never => {
+  throw new Error(message)
+}
 const attributesOf = ({ attributes }: ReceivedSpan) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 
@@ -324,15 +327,18 @@ describe('steps', () => {
     const { url } = await receiver()
     const tracing = await open(all(url))
     const [one, other] = [tracing.accept({}), tracing.accept({})]
-    const later = () => new Promise((resolve) => setImmediate(resolve))
-    const seen = await Promise.all([
-      withActiveSpan(one, async () => (await later(), activeSpan())),
-      withActiveSpan(other, async () => (await later(), activeSpan())),
-      withActiveSpan(undefined, async () => (await later(), activeSpan())),
+    const seen = callWithActiveSpan(one, () => [
+      activeTraceId(),
+      callWithActiveSpan(other, activeTraceId),
+      callWithActiveSpan(undefined, activeTraceId),
+      activeTraceId(),
     ])
-    expect(seen).toEqual([one, other, undefined])
-    expect(activeSpan()).toBeUndefined()
-    expect(await withActiveSpan(one, async () => (await later(), activeTraceId()))).toBe(one?.traceId)
+    expect(seen).toEqual([one?.traceId, other?.traceId, one?.traceId, one?.traceId])
+    const fail = () => callWithActiveSpan(one, () => raise('failed'))
+    expect(fail).toThrow('failed')
+    expect(activeTraceId()).toBeUndefined()
+    const after = callWithActiveSpan(one, () => Promise.resolve().then(activeTraceId))
+    expect(await after).toBeUndefined()
   })
 
   test('another service of ours begins no trace of its own for a request that is not sampled', async () => {

@@ -1,6 +1,7 @@
 import { NodeStarting, TransactionRejected, type SignedTransaction } from '@tollgate/chains'
-import { withActiveSpan, type Logger } from '@tollgate/service'
+import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { type Claim } from '../claims/claim'
 import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type SigningStore } from './signing-store'
@@ -9,7 +10,7 @@ export type Broadcaster = ReturnType<typeof createBroadcaster>
 
 /** Broadcasts stored transactions in the background; the transaction tracker repeats what fails. */
 export function createBroadcaster({
-  network: { chain },
+  network,
   signing,
   steps,
   logger,
@@ -25,7 +26,7 @@ export function createBroadcaster({
     const attributes = { 'tollgate.transaction': transaction.hash }
     const step = steps.start(claims, 'broadcast transaction', { attributes })
     try {
-      await inStep(step, (span) => withActiveSpan(span, () => chain.node.broadcast(transaction)))
+      await inStep(step, (span) => withNodeSpans(network, span).chain.node.broadcast(transaction))
       await signing.markAccepted(transaction.hash)
     } catch (error) {
       const isRefused = error instanceof TransactionRejected

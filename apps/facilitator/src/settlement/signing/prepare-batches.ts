@@ -1,5 +1,5 @@
-import { withActiveSpan } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { type DeferredClaim } from '../claims/validate-claim'
 import { inStep, type SettlementSteps } from '../settlement-steps'
 import { type Budget } from './fee-budget'
@@ -24,7 +24,7 @@ type Fitted = {
 
 /** Decides which batches are signed, by their cost, before any signature is requested. */
 export function createBatchPreparer({
-  network: { chain },
+  network,
   signer,
   steps,
 }: {
@@ -58,7 +58,7 @@ export function createBatchPreparer({
   async function prepare({ batch, nonce }: NumberedBatch): Promise<Preparation> {
     const claims = batch.map(({ claim }) => claim)
     const preparing = inStep(steps.start(claims, 'prepare transaction'), (span) =>
-      withActiveSpan(span, () => chain.signer.prepare(batch, { signer, nonce })),
+      withNodeSpans(network, span).chain.signer.prepare(batch, { signer, nonce }),
     )
     return (await Promise.allSettled([preparing]))[0]
   }

@@ -1,6 +1,7 @@
 import { inTransaction, type PoolClient } from '@tollgate/database'
-import { traced, withActiveSpan, type Logger } from '@tollgate/service'
+import { traced, type Logger, type Span } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { createClaimBackoff } from '../claims/claim-backoff'
 import { type Claim } from '../claims/claim'
 import { type ClaimStore } from '../claims/claim-store'
@@ -39,7 +40,9 @@ export function createClaimSigner(parts: {
 }) {
   const { network, signer, claimStore, signing, feeBudget, metrics, steps, logger, now } = parts
   const { chain, name } = network
-  const { validateClaim, resolveRefusal } = createClaimValidator({ network, now })
+  const validatorIn = (step: Span | undefined) =>
+    createClaimValidator({ network: withNodeSpans(network, step), now })
+  const validator = validatorIn(undefined)
   const { postpone, waiting, forget } = createClaimBackoff(now)
   const individual = new Set<bigint>()
   const retryIndividually = ({ id }: Claim) => void individual.add(id)
@@ -47,7 +50,7 @@ export function createClaimSigner(parts: {
     network,
     signer,
     signing,
-    resolveRefusal,
+    resolveRefusal: validator.resolveRefusal,
     retryIndividually,
     metrics,
     steps,
@@ -106,7 +109,9 @@ export function createClaimSigner(parts: {
     const validated = await Promise.all(
       reserved.map((one) =>
         traced(steps.parentOf(one.claim), 'validate settlement', {}, (span) =>
-          withActiveSpan(span, () => validateClaim(one, { isIndividual: individual.has(one.claim.id) })),
+          (span ? validatorIn(span) : validator).validateClaim(one, {
+            isIndividual: individual.has(one.claim.id),
+          }),
         ),
       ),
     )

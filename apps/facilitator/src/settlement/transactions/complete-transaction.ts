@@ -1,4 +1,4 @@
-import { type PaymentStatus } from '@tollgate/chains'
+import { type Chain, type PaymentStatus } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
@@ -25,20 +25,20 @@ export function createTransactionCompleter({
   steps: SettlementSteps
   logger: Logger
 }) {
-  const { chain, family } = network
+  const { family } = network
 
   /** False while a settlement is undecided: the transaction stays open. */
-  async function completeMined(open: OpenTransaction, mined: MinedVersion): Promise<boolean> {
+  async function completeMined(open: OpenTransaction, mined: MinedVersion, chain: Chain): Promise<boolean> {
     const isPayerSigned = open.nonce === null
     const decisions = await Promise.all(
       open.settlements.map(async (claim): Promise<Decision> => {
         const outcome = outcomeInBlock(claim, paymentOf(family, claim), mined, { isPayerSigned })
         if (outcome) return { action: 'complete', outcome }
-        const status = await statusAfter(open, claim, mined.block.number)
+        const status = await statusAfter(open, claim, { chain, block: mined.block.number })
         return decideAfterMined(claim, status, { hashes: open.hashes, isPayerSigned })
       }),
     )
-    const faultyAsset = await findFaultyAsset(open, mined.hash, decisions)
+    const faultyAsset = await findFaultyAsset(open, { chain, hash: mined.hash }, decisions)
     const { hash, block, fee } = mined
     const isComplete = await complete(open, { status: 'mined', hash, block, fee }, decisions)
     if (isComplete && faultyAsset !== undefined) await reportAssetFault(open, hash, faultyAsset)
@@ -49,7 +49,7 @@ export function createTransactionCompleter({
   async function statusAfter(
     { nonce }: OpenTransaction,
     claim: Claim,
-    block: bigint,
+    { chain, block }: { chain: Chain; block: bigint },
   ): Promise<PaymentStatus | 'unknown'> {
     try {
       return await chain.payments.paymentStatus({
@@ -67,7 +67,7 @@ export function createTransactionCompleter({
   /** Only a payment that was alone in its transaction can prove that the asset is at fault; see ADR 26. */
   async function findFaultyAsset(
     { nonce, settlements }: OpenTransaction,
-    hash: string,
+    { chain, hash }: { chain: Chain; hash: string },
     [decision]: readonly Decision[],
   ): Promise<string | undefined> {
     const [claim, ...others] = settlements

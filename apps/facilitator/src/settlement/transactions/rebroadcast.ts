@@ -1,6 +1,7 @@
 import { TransactionRejected, type PaymentStatus } from '@tollgate/chains'
-import { withActiveSpan, type Logger } from '@tollgate/service'
+import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { paymentOf } from '../claims/payment-of'
 import { type Broadcaster } from '../signing/broadcaster'
 import { type SigningStore } from '../signing/signing-store'
@@ -46,7 +47,7 @@ export function createRebroadcaster({
     const attributes = { 'tollgate.transaction': transaction.hash }
     const step = steps.start(settlements, 'rebroadcast transaction', { attributes })
     try {
-      await inStep(step, (span) => withActiveSpan(span, () => chain.node.broadcast(transaction)))
+      await inStep(step, (span) => withNodeSpans(network, span).chain.node.broadcast(transaction))
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }

@@ -1,6 +1,8 @@
+import { type Chain } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
-import { withActiveSpan, type Logger } from '@tollgate/service'
+import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
+import { withNodeSpans } from '../../networks/with-node-spans'
 import { paymentOf } from '../claims/payment-of'
 import { type Head } from '../block-schedule'
 import { type ClaimStore } from '../claims/claim-store'
@@ -86,14 +88,15 @@ export function createTransactionTracker(parts: {
   function resolve(open: OpenTransaction, mined: MinedVersion): Promise<boolean> {
     const attributes = { 'tollgate.transaction': mined.hash, 'tollgate.block': Number(mined.block.number) }
     const step = steps.start(open.settlements, 'mine transaction', { startedAt: open.signedAt, attributes })
-    return inStep(step, (span) =>
-      withActiveSpan(span, async () => (await isNonceSpent(open)) && completeMined(open, mined)),
-    )
+    return inStep(step, async (span) => {
+      const { chain: observed } = withNodeSpans(network, span)
+      return (await isNonceSpent(open, observed)) && completeMined(open, mined, observed)
+    })
   }
 
   /** A receipt comes from one node: the signer's nonce must be used too. */
-  const isNonceSpent = async ({ signer, nonce }: OpenTransaction) =>
-    nonce === null || (await chain.signer.isNonceSpent(signer, nonce))
+  const isNonceSpent = async ({ signer, nonce }: OpenTransaction, { signer: signers }: Chain) =>
+    nonce === null || (await signers.isNonceSpent(signer, nonce))
 
   async function failExpired(open: OpenTransaction, time: bigint): Promise<void> {
     for (const claim of open.settlements) {

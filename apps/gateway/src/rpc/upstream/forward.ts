@@ -1,4 +1,4 @@
-import { withActiveSpan, type Span } from '@tollgate/service'
+import { callWithActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
@@ -87,14 +87,14 @@ type AttemptOptions = Client & {
   responseTimeoutMs: number
 }
 
-/** Sends the call to one upstream, and records for its circuit whether it served it. */
+/** Sends the call to one upstream, and records for its circuit whether it served it. `span`: of the attempt. */
 function attemptAt(endpoint: Endpoint, options: AttemptOptions, traceparent?: string): Promise<Attempt> {
-  const { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs } = options
+  const { upstreams, outgoing, caller, wallet, span, timeoutMs, responseTimeoutMs } = options
   const request = buildRequest(endpoint.baseUrl, outgoing, traceparent)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
   return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
-    (exchanged) => judge(endpoint, exchanged, options, startedAt),
+    (exchanged) => callWithActiveSpan(span, () => judge(endpoint, exchanged, options, startedAt)),
   )
 }
 
@@ -110,7 +110,7 @@ async function attemptTraced(
     attributes: { 'tollgate.provider': provider },
   })
   const traceparent = isTraced ? span.traceparent : undefined
-  const attempt = await withActiveSpan(span, () => attemptAt(endpoint, options, traceparent))
+  const attempt = await attemptAt(endpoint, { ...options, span }, traceparent)
   span.set({
     'tollgate.outcome': attempt.outcome,
     ...('answer' in attempt ? { 'http.response.status_code': attempt.answer.status } : {}),
@@ -123,7 +123,7 @@ async function attemptTraced(
 function judge(
   endpoint: Endpoint,
   exchanged: UpstreamExchange,
-  { upstreams, outgoing, timeoutMs }: AttemptOptions,
+  { upstreams, outgoing, span, timeoutMs }: AttemptOptions,
   startedAt: number,
 ): Attempt | Promise<Attempt> {
   const { baseUrl } = endpoint
@@ -143,8 +143,10 @@ function judge(
     return { outcome: 'served', answer }
   }
   return classifyFailure(answer, outgoing.transport).then((failure) => {
-    upstreams.recordFailure(baseUrl, retryAfterOf(answer))
-    upstreams.metrics.failed(endpoint, failure.outcome === 'error' ? 'node_error' : failure.outcome)
+    callWithActiveSpan(span, () => {
+      upstreams.recordFailure(baseUrl, retryAfterOf(answer))
+      upstreams.metrics.failed(endpoint, failure.outcome === 'error' ? 'node_error' : failure.outcome)
+    })
     if (failure.outcome !== 'error') answer.rest?.destroy()
     const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
     return {

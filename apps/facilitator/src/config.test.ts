@@ -330,10 +330,16 @@ describe('in production', () => {
       [/^NETWORKS_FILE: networks\[0\]\.rpc_urls\[1\]: http:\/\/ to a public host/],
     ],
     [
-      'a collector by http:// on a public host',
-      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://hidden.example:4318' },
+      'collectors by http:// on public hosts',
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://hidden.example:4318',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://8.8.8.8/hidden',
+      },
       yaml,
-      [/^OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/ to a public host/],
+      [
+        /^OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/ to a public host/,
+        /^OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: http:\/\/ to a public host/,
+      ],
     ],
     [
       'a remote signer by http:// on a public host',

@@ -102,6 +102,19 @@ describe('gateway catalog apply', () => {
     expect(err).toContain(reason)
   })
 
+  test('refuses a node by http:// on a public host in production, and takes it elsewhere', async () => {
+    const provider = providerOf({ chain_id: '1', rpc: ['http://node.example/hidden'] })
+    const file = fileWith(stringify({ plans: [planOf()], providers: [provider] }), 'plain.yaml')
+    const DATABASE_URL = await migratedDatabase('gateway')
+    const apply = (more: NodeJS.ProcessEnv) =>
+      gateway(['catalog', 'apply', file, '--dry-run'], { DATABASE_URL, ...more })
+    const { code, out, err } = await apply({ NODE_ENV: 'production' })
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain('http:// to a public host')
+    expect(err).not.toContain('hidden')
+    expect(await apply({})).toMatchObject({ code: 0 })
+  })
+
   test('prints its changes, and none when repeated', async () => {
     const DATABASE_URL = await migratedDatabase('gateway')
     const apply = (...more: string[]) => gateway(['catalog', 'apply', valid(), ...more], { DATABASE_URL })

@@ -78,6 +78,7 @@ describe('the environment', () => {
       JWT_SECRET: secret('jwt'),
       JWT_SECRET_PREVIOUS: secret('previous jwt'),
       OFFER_SIGNING_KEY: secret('offers'),
+      OFFER_SIGNING_KEY_PREVIOUS: secret('previous offers'),
     }
 
     test('takes random secrets, a Redis and a facilitator in the cluster', () => {
@@ -106,11 +107,22 @@ describe('the environment', () => {
         { OFFER_SIGNING_KEY: good.JWT_SECRET },
         /OFFER_SIGNING_KEY: is the same secret as JWT_SECRET/,
       ],
+      [
+        'weak secrets that are accepted beside the first ones',
+        {
+          JWT_SECRET_PREVIOUS: 'hidden'.repeat(9),
+          OFFER_SIGNING_KEY_PREVIOUS: 'please-change'.repeat(3),
+        },
+        /JWT_SECRET_PREVIOUS: is easy.*OFFER_SIGNING_KEY_PREVIOUS: is easy/s,
+      ],
       ['no Redis', { REDIS_URL: ' ' }, /REDIS_URL: not set; .* all replicas share/],
       [
-        'a collector by plain HTTP',
-        { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://8.8.8.8/hidden' },
-        /OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: http:\/\/ to a public host/,
+        'collectors by plain HTTP',
+        {
+          OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example/hidden',
+          OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://8.8.8.8/hidden',
+        },
+        /OTEL_EXPORTER_OTLP_ENDPOINT: http:\/\/ to a public.*OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: http:\/\/ to a public/s,
       ],
       [
         'a public facilitator by http://',

@@ -15,3 +15,18 @@ test('k8s/chart is what node e2e/dist/deploy/write-chart.js writes', () => {
 test('no placeholder is left', () => {
   expect(Object.values(chartFiles()).join('')).not.toMatch(/__[A-Z]\d+__/)
 })
+
+test('a change of a ConfigMap of the chart starts new pods of the service that reads it', () => {
+  const files = chartFiles()
+  for (const service of ['gateway', 'facilitator']) {
+    const text = files[`templates/${service}-deployment.yaml`] ?? ''
+    const used = [...text.matchAll(/configMap(?:Ref)?:\n +name: (\S+)/g)].map(([, name = '']) => name)
+    expect(used).toContain(`${service}-config`)
+    for (const name of used) {
+      expect(Object.keys(files)).toContain(`templates/${name}-configmap.yaml`)
+      expect(text).toContain(
+        `checksum/${name}: {{ include (print $.Template.BasePath "/${name}-configmap.yaml") . | sha256sum }}`,
+      )
+    }
+  }
+})

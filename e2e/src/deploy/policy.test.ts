@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type IDeployment } from 'kubernetes-models/apps/v1/Deployment'
+import { type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
 import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { type INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
 import { type IPodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
@@ -26,8 +27,13 @@ if (hasKubectl)
   for (const overlay of ['k8s/overlays/example', 'k8s/overlays/production'])
     renderings.push([overlay, () => renderByKubectl(join(root, overlay))])
 
-/** The longest drain of a service after SIGTERM. */
-const STOP_SECONDS: Readonly<Record<string, number>> = { gateway: 50, facilitator: 25 }
+const numberIn = (file: string, pattern: RegExp) =>
+  Number(pattern.exec(readFileSync(join(root, file), 'utf8'))?.[1])
+/** The longest drain of a service after SIGTERM, as its source has it. */
+const STOP_SECONDS: Readonly<Record<string, number>> = {
+  gateway: numberIn('apps/gateway/src/main.ts', /STOP_SECONDS = (\d+)/),
+  facilitator: numberIn('packages/service/src/run.ts', /graceSeconds = (\d+)/),
+}
 /** The one Job that calls the API server of Kubernetes, and its container. */
 const [CALLER, CALLING_CONTAINER] = ['facilitator-migrate', 'client-key']
 
@@ -83,6 +89,21 @@ describe.each(renderings)('%s', (_, read) => {
     }
   })
 
+  test('no pod shares anything with its node, and the namespace refuses one that does', () => {
+    for (const workload of workloads) {
+      const { hostNetwork, hostPID, hostIPC, volumes = [] } = podOf(workload) ?? {}
+      expect([hostNetwork, hostPID, hostIPC]).toEqual([undefined, undefined, undefined])
+      for (const { name, ...source } of volumes)
+        expect([name, ...Object.keys(source)]).toEqual([
+          name,
+          expect.stringMatching(/^(configMap|emptyDir|projected)$/),
+        ])
+    }
+    expect(ofKind('Namespace').map(({ metadata }) => metadata.labels)).toMatchObject([
+      { 'pod-security.kubernetes.io/enforce': 'restricted' },
+    ])
+  })
+
   test('only the Job that stores the client key calls the API server, and may get and patch that Secret only', () => {
     for (const workload of workloads) {
       const pod = podOf(workload)
@@ -122,6 +143,7 @@ describe.each(renderings)('%s', (_, read) => {
   })
 
   test('every Deployment has probes, a budget, an autoscaler, and a grace period above its stop time', () => {
+    expect(ofKind('Deployment').map(nameOf).sort()).toEqual(['facilitator', 'gateway'])
     for (const deployment of ofKind<IDeployment>('Deployment')) {
       const { containers = [], terminationGracePeriodSeconds = 30 } = deployment.spec?.template.spec ?? {}
       for (const { readinessProbe, livenessProbe, startupProbe, lifecycle } of containers) {
@@ -137,10 +159,15 @@ describe.each(renderings)('%s', (_, read) => {
       }
       const labels = deployment.spec?.template.metadata?.labels ?? {}
       const budgets = ofKind<IPodDisruptionBudget>('PodDisruptionBudget')
-      expect(budgets.filter(({ spec }) => selects(spec?.selector ?? {}, labels)).map(nameOf)).toEqual([
-        nameOf(deployment),
+      expect(budgets.filter(({ spec }) => selects(spec?.selector ?? {}, labels))).toMatchObject([
+        { metadata: { name: nameOf(deployment) }, spec: { maxUnavailable: 1 } },
       ])
-      expect(ofKind('HorizontalPodAutoscaler').map(nameOf)).toContain(nameOf(deployment))
+      const [autoscaler] = ofKind<IHorizontalPodAutoscaler>('HorizontalPodAutoscaler').filter(
+        (one) => nameOf(one) === nameOf(deployment),
+      )
+      expect(autoscaler?.spec?.minReplicas).toBeGreaterThanOrEqual(2)
+      // A roll-out takes no replica away before another one serves.
+      expect(deployment.spec?.strategy).toEqual({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } })
     }
   })
 
@@ -152,13 +179,22 @@ describe.each(renderings)('%s', (_, read) => {
     for (const { spec } of policies)
       for (const { to = [] } of spec?.egress ?? []) {
         expect(to).not.toEqual([])
-        for (const { ipBlock } of to)
+        for (const { ipBlock } of to) {
           if (ipBlock?.cidr === '0.0.0.0/0') expect(ipBlock.except?.join()).toMatch(/169\.254\./)
+          if (ipBlock?.cidr === '::/0') expect(ipBlock.except).toContain('fd00:ec2::254/128')
+        }
       }
     const reachable = workloads.filter((workload) =>
       policies.some(({ spec }) => spec?.ingress?.length && selects(spec.podSelector, labelsOf(workload))),
     )
     expect(reachable.map(nameOf).sort()).toEqual(['facilitator', 'gateway'])
+    // From anywhere the gateway can be called, and nothing else.
+    const open = policies.flatMap(({ metadata, spec }) =>
+      (spec?.ingress ?? [])
+        .filter(({ from = [] }) => from.length === 0)
+        .map(({ ports }) => [metadata.name, ports?.map(({ port }) => port)]),
+    )
+    expect(open).toEqual([['gateway', ['http']]])
   })
 
   test('every pod may reach its stores, and the gateway the facilitator', () => {

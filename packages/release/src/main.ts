@@ -7,7 +7,7 @@ import { billsOfMaterials, imageArtifact, packageArtifact } from './artifacts'
 import { closeUnreleased } from './changelog'
 import { entriesBelow, folderDigest } from './folder-digest'
 import { git } from './git'
-import { checkNext, setVersion, versionOf } from './versions'
+import { releasableBranch, setVersion, versionOf } from './versions'
 
 const HELP = `Usage: pnpm release VERSION [OPTIONS]
 
@@ -46,7 +46,9 @@ async function main(): Promise<number> {
     return 2
   }
   const into = values.into ?? join(root, '.tollgate/releases', version)
-  const branch = checkState(version)
+  const branch = releasableBranch(root, version)
+  if (existsSync(BUILD_FOLDER))
+    throw new Error(`${BUILD_FOLDER} exists: another release runs, or was stopped`)
 
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-release-'))
   const checkout = join(folder, 'checkout')
@@ -62,17 +64,6 @@ async function main(): Promise<number> {
     git(root, 'worktree', 'prune')
   }
   return 0
-}
-
-/** @returns the branch; @throws what is in the way of a release */
-function checkState(version: string): string {
-  checkNext(versionOf(root), version)
-  if (git(root, 'status', '--porcelain') !== '')
-    throw new Error('the checkout has changes: commit them first')
-  if (git(root, 'tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} exists`)
-  if (existsSync(BUILD_FOLDER))
-    throw new Error(`${BUILD_FOLDER} exists: another release runs, or was stopped`)
-  return git(root, 'symbolic-ref', '--short', 'HEAD')
 }
 
 function commitVersion(checkout: string, version: string): string {

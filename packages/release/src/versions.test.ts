@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { git } from './git'
 import { previousRelease } from './previous-release'
-import { checkNext, setVersion, versionOf } from './versions'
+import { checkNext, releasableBranch, setVersion, versionOf } from './versions'
 
 const root = mkdtempSync(join(tmpdir(), 'tollgate-versions-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -21,7 +21,7 @@ const release = (next: string) => {
 }
 
 beforeAll(() => {
-  git(root, 'init', '--quiet')
+  git(root, 'init', '--quiet', '--initial-branch', 'work')
   mkdirSync(join(root, 'apps/gateway'), { recursive: true })
   mkdirSync(join(root, 'k8s'))
   writeFileSync(join(root, 'package.json'), manifest('1.0.0'))
@@ -61,6 +61,39 @@ test.each([
   ['1.0.0', '1.1.0-rc.1', /no version/],
 ])('after %s, %s is refused', (current, next, reason) => {
   expect(() => checkNext(current, next)).toThrow(reason)
+})
+
+describe('a checkout is released', () => {
+  const file = join(root, 'change')
+  const [current, next] = ['3.0.0', '3.1.0']
+  beforeAll(() => void release(current))
+
+  test('from its branch, if nothing is in the way', () => {
+    expect(releasableBranch(root, next)).toBe('work')
+  })
+
+  test('not with a file that is changed, staged or new', () => {
+    const dirty = /has changes: commit them first/
+    writeFileSync(file, 'another change')
+    expect(() => releasableBranch(root, next)).toThrow(dirty)
+    git(root, 'add', '--all')
+    expect(() => releasableBranch(root, next)).toThrow(dirty)
+    git(root, 'reset', '--quiet', '--hard')
+    writeFileSync(join(root, 'new'), '')
+    expect(() => releasableBranch(root, next)).toThrow(dirty)
+    rmSync(join(root, 'new'))
+  })
+
+  test('not as a version that is tagged, or not newer', () => {
+    git(root, 'tag', `v${next}`)
+    expect(() => releasableBranch(root, next)).toThrow(`the tag v${next} exists`)
+    expect(() => releasableBranch(root, current)).toThrow(/not newer/)
+  })
+
+  test('not without a branch', () => {
+    git(root, 'checkout', '--quiet', '--detach')
+    expect(() => releasableBranch(root, '3.2.0')).toThrow(/symbolic ref/)
+  })
 })
 
 test('after 1.9.0, 1.10.0 is newer', () => {

@@ -19,6 +19,15 @@ export function versionOf(root: string): string {
   return version
 }
 
+/** @returns the branch of the checkout at `root`; @throws what of the checkout is in the way of a release as `version` */
+export function releasableBranch(root: string, version: string): string {
+  checkNext(versionOf(root), version)
+  if (git(root, 'status', '--porcelain') !== '')
+    throw new Error('the checkout has changes: commit them first')
+  if (git(root, 'tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} exists`)
+  return git(root, 'symbolic-ref', '--short', 'HEAD')
+}
+
 /** Replaces the version in every manifest, and in every tag of our images. @returns the files it changed */
 export function setVersion(root: string, current: string, next: string): string[] {
   return git(root, 'ls-files', '-z')

@@ -1,8 +1,11 @@
+import { type VerifyResult } from '@tollgate/protocol'
+import { createMetrics } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { newPayer, sharedChain } from '../testing/chain'
 import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { paymentRequest } from '../testing/payment'
 import { figuresOf } from '../testing/scrape-metrics'
+import { measurePayments } from './measured-payments'
 
 afterAll(closeAll)
 
@@ -38,4 +41,17 @@ test('requests to verify and settle are counted and timed by outcome and reason'
     'operation="settle",outcome="settled"': 1,
     'operation="settle",outcome="refused"': 1,
   })
+})
+
+test('a reason that is no code of the protocol is counted as other, so that no text becomes a label', async () => {
+  const metrics = createMetrics()
+  const refusal = { isValid: false, invalidReason: 'reverted at 0x5e' } as VerifyResult
+  const measured = measurePayments(
+    { verify: () => Promise.resolve(refusal), settle: () => Promise.reject(new Error('not asked')) },
+    metrics,
+  )
+  expect(await measured.verify({} as never, {} as never, undefined)).toBe(refusal)
+  const figures = await figuresOf(() => metrics.register.metrics(), 'tollgate_payment_requests_total')
+  expect(Object.keys(figures)).toContain('operation="verify",outcome="refused",reason="other"')
+  expect(Object.keys(figures).join()).not.toContain('0x5e')
 })

@@ -65,6 +65,9 @@ test('a settlement is one trace, from the request to the block, also if another 
   expect(new Set(requests.map(({ attributes }) => attributes['server.address']))).toEqual(
     new Set([new URL(rpcUrl).host]),
   )
+  const told = ['rpc.system', 'rpc.method', 'server.address', 'error.type']
+  const names = requests.flatMap(({ attributes }) => Object.keys(attributes))
+  expect(names.filter((name) => !told.includes(name))).toEqual([])
   const { rows } = await replica.database.pool.query<{ hash: string }>('SELECT hash FROM transactions')
   expect(spans.find(({ name }) => name === 'mine transaction')?.attributes).toMatchObject({
     'tollgate.transaction': rows[0]?.hash,

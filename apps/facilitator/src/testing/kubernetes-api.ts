@@ -26,8 +26,10 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
   let beforePatch: () => unknown = () => undefined
   let afterPatch: () => unknown = () => undefined
   const patches: string[] = []
+  let requests = 0
 
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (req, res) => {
+    requests++
     const [path = ''] = (req.url ?? '').split('?')
     const name = /^\/api\/v1\/namespaces\/tollgate\/secrets\/([^/]+)$/.exec(path)?.[1] ?? ''
     const answer = async (): Promise<Answer> => {
@@ -72,6 +74,7 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
     },
     /** Secrets that were changed, in order. */
     patches,
+    requestCount: () => requests,
     set: (data: Data | undefined) => {
       patches.length = 0
       if (!data) return void secrets.delete(allowed)

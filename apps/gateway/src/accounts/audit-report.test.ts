@@ -4,9 +4,9 @@ import { main } from '../cli'
 import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { auditLedger, auditText } from './audit-report'
 
-let { ledgers, pool, spender } = {} as TestLedgers
+let { url, ledgers, pool, spender } = {} as TestLedgers
 beforeAll(async () => {
-  ;({ ledgers, pool, spender } = await openLedgers())
+  ;({ url, ledgers, pool, spender } = await openLedgers())
 })
 afterAll(closeAll)
 
@@ -31,6 +31,8 @@ test('the audit adds up all accounts, and names each violation', async () => {
     '1 × credited_without_transaction',
   ])
   expect(auditText(damaged)).toContain('violations  2\n  account ')
+  const { code, out } = await runMain(main, ['audit'], { DATABASE_URL: url })
+  expect([code, out]).toEqual([1, expect.stringContaining('violations  2\n')])
 })
 
 test('a credited payment without an account is a violation', async () => {
@@ -41,6 +43,18 @@ test('a credited payment without an account is a violation', async () => {
   const { violations } = await auditLedger({ pool })
   expect(before.violations).not.toContain('1 × credited_without_account')
   expect(violations).toContain('1 × credited_without_account')
+})
+
+test('a payment that was granted twice is a violation', async () => {
+  const { wallet } = await spender(10)
+  await pool.query('DROP INDEX grants_payment_id_key')
+  await pool.query(
+    `INSERT INTO grants (account_id, payment_id, credits)
+     SELECT account_id, payment_id, grants.credits FROM grants JOIN payments ON payments.id = payment_id WHERE wallet = $1`,
+    [wallet],
+  )
+  const { violations } = await auditLedger({ pool })
+  expect(violations).toContain('1 × payment_granted_twice')
 })
 
 test('the command has more time for a statement than a request has', async () => {

@@ -1,6 +1,7 @@
 import { createMetrics } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { insertPayment, randomAddress } from '../testing/accounts'
 import { endingOf, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { auditAccounts, startAudit, type Invariant } from './audit'
@@ -43,6 +44,14 @@ const damages: [Invariant[], string][] = [
     ['balance_is_not_grants_and_refunds_less_usage', 'credited_without_grant'],
     'DELETE FROM grants WHERE account_id = $1',
   ],
+  [
+    ['balance_is_not_grants_and_refunds_less_usage'],
+    'UPDATE accounts SET archived_credits = archived_credits + 1 WHERE id = $1',
+  ],
+  [
+    ['credited_without_grant'],
+    'UPDATE payments SET credits = payments.credits + 1 FROM accounts WHERE accounts.id = $1 AND payments.wallet = accounts.wallet',
+  ],
   [['calls_are_miscounted'], 'UPDATE accounts SET calls = calls - 1 WHERE id = $1'],
   [
     ['credited_without_grant'],
@@ -53,6 +62,20 @@ test.each(damages)('reports violations: %j', async (invariants, damage) => {
   const id = await account()
   await pool.query(damage, [id])
   expect(await violationsOf(id)).toEqual(invariants)
+})
+
+test('reports a negative balance, though Postgres refuses one', async () => {
+  const id = await account()
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN; ALTER TABLE accounts DROP CONSTRAINT accounts_balance_check')
+    await client.query('UPDATE accounts SET balance = -1 WHERE id = $1', [id])
+    const { violations } = await auditAccounts({ pool: client as never }, { after: id - 1n, limit: 1 })
+    expect(violations.map(({ invariant }) => invariant)).toContain('balance_is_negative')
+  } finally {
+    await client.query('ROLLBACK')
+    client.release()
+  }
 })
 
 test('audits all accounts in batches', async () => {
@@ -66,6 +89,11 @@ test('a violation is in the log and the metrics', async () => {
   const id = await account()
   await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = $1', [id])
   await pool.query("UPDATE reservations SET created_at = now() - INTERVAL '2 minutes'")
+  await insertPayment(pool, { wallet: randomAddress(), credits: 1, status: 'settled' })
+  await pool.query("UPDATE payments SET settled_at = now() - INTERVAL '2 minutes' WHERE status = 'settled'")
+  const { rows } = await pool.query<{ count: bigint }>(
+    "SELECT count(*) FROM payments WHERE status = 'settled'",
+  )
   const { logger, text } = readableLog()
   const metrics = createMetrics()
   await startAudit({ database: { pool }, metrics, logger }).stop()
@@ -76,7 +104,7 @@ test('a violation is in the log and the metrics', async () => {
   )
   expect(exposed).toContain('tollgate_ledger_violations_total{invariant="balance_is_negative"} 0')
   expect(exposed).toContain('tollgate_ledger_overdue{kind="calls"} 1')
-  expect(exposed).toContain('tollgate_ledger_overdue{kind="payments"}')
+  expect(exposed).toContain(`tollgate_ledger_overdue{kind="payments"} ${rows[0]?.count}\n`)
 })
 
 const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])

@@ -34,7 +34,7 @@ export function measureFacilitator(facilitator: Facilitator, metrics: Metrics): 
   const { settlements } = facilitator
   return {
     ...facilitator,
-    verify: (request) => measure('verify', () => facilitator.verify(request)),
+    verify: (request, options) => measure('verify', () => facilitator.verify(request, options)),
     settle: (request, options) => measure('settle', () => facilitator.settle(request, options)),
     supported: () => measure('supported', () => facilitator.supported()),
     settlements: {

@@ -1,5 +1,9 @@
 import { pathOf, startTraceCollector, type CollectedSpan, type TraceCollector } from '@tollgate/testing'
+import { randomBytes } from 'node:crypto'
+import { planOf } from '../testing/catalog'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
+import { paymentHeader, signPayment } from '../testing/payment'
+import { blockNumber } from '../testing/plain'
 import { answers, startUpstream } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
 
@@ -141,6 +145,41 @@ test('a payment continues its trace at the facilitator, after a restart, and whe
   expect(new Set(linesOfPayment.map((line) => line.traceId))).toEqual(new Set([traceId]))
   expect(linesOfPayment.length).toBeGreaterThan(0)
   expect(collector.text()).not.toContain(payment)
+})
+
+test('a payment that the facilitator verifies first is in the same trace there', async () => {
+  const { signer, address } = gateway.wallet()
+  const { pay_to: payTo, amount } = planOf()
+  const { authorization } = await signPayment(signer, { payTo, amount })
+  // As a contract signs, so that only the chain can tell whether it is valid.
+  const signature = `0x${randomBytes(64).toString('hex')}1b`
+  gateway.facilitator.contractWallets.add(address)
+  const { traceId, traceparent } = newTrace()
+  const headers = { 'x-payment': paymentHeader({ signature, authorization }), traceparent }
+  await gateway.api.post('/v1/84532').set(headers).send(blockNumber).expect(200)
+  const spans = await collector.until(traceId, 'verify payment', 'settle payment')
+  const sent = ['verify payment', 'settle payment'].map((name) => {
+    const span = spans.find((one) => one.name === name)
+    return `00-${traceId}-${span?.spanId}-01`
+  })
+  expect(gateway.facilitator.traceparents.splice(0)).toEqual(sent)
+})
+
+test('a payment that came without a trace is in that of the request which continues it', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  const payment = await wallet.pay()
+  gateway.facilitator.next('pending')
+  expect((await call({ payment })).status).toBe(503)
+  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [wallet.address])
+  const { traceId, traceparent } = newTrace()
+  expect((await call({ payment }).set({ traceparent })).status).toBe(200)
+  const spans = await collector.until(traceId, 'settle payment', 'grant credits')
+  const settling = spans.find(({ name }) => name === 'settle payment')
+  expect(gateway.facilitator.traceparents.splice(0)).toEqual([
+    expect.stringMatching(/-00$/),
+    `00-${traceId}-${settling?.spanId}-01`,
+  ])
 })
 
 test('the facilitator begins no trace for a payment that is not sampled', async () => {

@@ -117,6 +117,7 @@ export async function startFacilitator() {
 
     if (req.url === '/api/v1/verify') {
       verified++
+      traceparents.push(req.headers.traceparent?.toString())
       const { paymentPayload, paymentRequirements: terms } = VerifyRequest.parse(await json(req))
       const problem = problemOf(signedPaymentIn(paymentPayload.payload), paymentPayload.network, terms)
       const isValid =

@@ -138,8 +138,9 @@ test('a signer that gets no answers takes no connections of another one', async 
   const { server, key, first, second } = await start()
   const silent = new SigningKey(key)
   server.setFault(({ sign, isOf }) => (isOf(silent) ? new Promise(() => {}) : { body: hexOf(sign()) }))
-  for (let i = 0; i < 16; i++) void first.sign(message).catch(() => undefined)
-  while (server.signed.length < 16) await delay(5)
+  // As many as its transactions and a check can have open.
+  for (let i = 0; i < 17; i++) void first.sign(message).catch(() => undefined)
+  while (server.signed.length < 17) await delay(5)
   const answer = await Promise.race([second.sign(message), delay(TIMEOUT_MS / 2, 'none', { ref: false })])
   expect(answer).toHaveLength(64)
 })
@@ -164,6 +165,51 @@ test('pauses longer after each failure, also where other requests succeed in bet
   expect(await read(() => Promise.resolve(undefined))).toBe(true)
 })
 
+test('failures of one batch pause once, and after them one check at a time must succeed before it is used', async () => {
+  let now = 0
+  const { read, failed } = createAvailability(() => now)
+  failed()
+  now = 499
+  failed()
+  now = 500
+  let checks = 0
+  const failing = () => Promise.resolve(`problem ${++checks}`)
+  expect(await Promise.all([read(failing), read(failing)])).toEqual([false, false])
+  expect(await read(failing)).toBe(false)
+  expect(checks).toBe(1)
+  now = 1_000
+  expect(await read(failing)).toBe(false)
+  expect(checks).toBe(2)
+  now = 1_500
+  expect(await read(() => Promise.resolve(undefined))).toBe(true)
+})
+
+test('calls a service by TLS that the configured authority signed, with the client certificate, and no other', async () => {
+  const key = newKey()
+  const tls = { key: TLS_KEY, cert: TLS_CERTIFICATE, ca: TLS_CERTIFICATE, requestCert: true }
+  const server = await startWeb3Signer({ privateKeys: [key], tls })
+  closing.push(server.stop)
+  const signerWith = (settings: RemoteSignerSettings['tls']) => {
+    const { signers, close } = createRemoteSigners(
+      {
+        url: server.url,
+        publicPoints: [publicPoint(server.publicKeys[0] ?? '') ?? ''],
+        timeoutMs: TIMEOUT_MS,
+        ...(settings && { tls: settings }),
+      },
+      evmScheme,
+    )
+    closing.push(close)
+    if (!signers[0]) throw new Error('There is a signer')
+    return signers[0]
+  }
+  const ca = TLS_CERTIFICATE
+  expect(await signerWith({ ca, cert: TLS_CERTIFICATE, key: TLS_KEY }).sign(message)).toHaveLength(64)
+  for (const settings of [{ ca }, undefined, { cert: TLS_CERTIFICATE, key: TLS_KEY }])
+    expect(await failureOf(signerWith(settings).sign(message), server)).toBe('refused')
+  expect(server.signed).toHaveLength(1)
+})
+
 test('a check fails if the service does not have the key', async () => {
   const { first, server, remote } = await start()
   expect(await first.remote?.check()).toBeUndefined()
@@ -185,3 +231,23 @@ test('reads public keys in the spellings of Web3Signer, and no others', () => {
   for (const text of [compressedPublicKey, '', '0x', `0x05${point}`, '11'.repeat(64), `${point}00`])
     expect(publicPoint(text)).toBeUndefined()
 })
+
+/** Of 127.0.0.1, of its own authority, for tests only. */
+const TLS_CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBmTCCAT6gAwIBAgIUBh7lXim4FkqtFVFhk4Vx9Of+9HQwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNdG9sbGdhdGUtdGVzdDAgFw0yNjExMjYxMDE0NTRaGA8yMTI2
+MTEwMjEwMTQ1NFowGDEWMBQGA1UEAwwNdG9sbGdhdGUtdGVzdDBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABOlU/dbPyZjHmSTrXuZ9VimpqnnzAhS6F0utPDkdkqPQ
+rV+VQD4OvBgsl3avAKD1y075/MaIKVaq7S8qIEL7pMCjZDBiMB0GA1UdDgQWBBS8
+6HjSJ2MAsioXqiX390enWpxNgTAfBgNVHSMEGDAWgBS86HjSJ2MAsioXqiX390en
+WpxNgTAPBgNVHRMBAf8EBTADAQH/MA8GA1UdEQQIMAaHBH8AAAEwCgYIKoZIzj0E
+AwIDSQAwRgIhAK81PYdoPx1OQSXgwQynI+0mSuNq0KtJ1DCVKzKHeihhAiEA2DJD
+jcjyczr7J0bkMOhuxxeGTN9hg01d+2/dMxSjfNo=
+-----END CERTIFICATE-----
+`
+const TLS_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgatr66Q9GiWFfwKJx
+ka4toj2ibLH8nfr25XiHA1AqYF6hRANCAATpVP3Wz8mYx5kk617mfVYpqap58wIU
+uhdLrTw5HZKj0K1flUA+DrwYLJd2rwCg9ctO+fzGiClWqu0vKiBC+6TA
+-----END PRIVATE KEY-----
+`

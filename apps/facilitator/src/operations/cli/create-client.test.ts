@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import {
+  cpSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { createClientStore } from '../../clients/store'
@@ -270,6 +272,17 @@ describe('facilitator clients create --secret', () => {
   test('exits with 1 if the service account may not read the Secret, and says so', async () => {
     const { code, err } = await create('--secret', 'tollgate/other')
     expect([code, err]).toEqual([1, expect.stringContaining('answered 403: secrets "other" is forbidden')])
+  })
+
+  test('exits with 1 and sends nothing to an API server that the authority of the cluster did not sign', async () => {
+    const serviceAccount = join(folder, 'other-authority')
+    cpSync(api.folder, serviceAccount, { recursive: true })
+    writeFileSync(join(serviceAccount, 'ca.crt'), rootCertificates[0] ?? '')
+    const before = api.requestCount()
+    const { code, err } = await create('--service-account', serviceAccount)
+    expect([code, err]).toEqual([1, expect.stringMatching(/did not answer:.* self-signed certificate/)])
+    expect(api.requestCount()).toBe(before)
+    expect(await storedKeys()).toEqual([])
   })
 
   test('exits with 78 outside of a cluster, and without the token of a service account', async () => {

@@ -77,15 +77,18 @@ function replaceText(path: string, before: string, after: string): boolean {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- turns errors of files into rejections
-async function attempt<T>(name: string, work: () => T): Promise<T> {
-  try {
-    return work()
-  } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST')
-      throw new KeyPlaceError(`${name}: ${path} exists: another run writes it, or was killed; delete it then`)
-    if (code !== undefined) throw new KeyPlaceError(`${name} cannot be read and replaced: ${code}`)
-    throw error
-  }
+/** Errors of files become rejections that name the place. */
+const attempt = <T>(name: string, work: () => T): Promise<T> =>
+  Promise.resolve()
+    .then(work)
+    .catch((error: unknown) => {
+      throw explained(name, error as NodeJS.ErrnoException)
+    })
+
+function explained(name: string, error: NodeJS.ErrnoException): Error {
+  const { code, path } = error
+  if (code === 'EEXIST')
+    return new KeyPlaceError(`${name}: ${path} exists: another run writes it, or was killed; delete it then`)
+  if (code !== undefined) return new KeyPlaceError(`${name} cannot be read and replaced: ${code}`)
+  return error
 }

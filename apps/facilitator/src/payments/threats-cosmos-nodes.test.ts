@@ -9,7 +9,8 @@ import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node
 
 afterAll(closeAll)
 
-const SHORT_TIMEOUT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+/** Of a settle request. The nodes have time to answer on a busy machine: none of these tests is about one that is slow. */
+const SHORT_TIMEOUT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' }, rpcTimeoutMs: 30_000 }
 const PAYMENT_SENT = "transactions WHERE status = 'signed' AND nonce IS NULL AND accepted_at IS NOT NULL"
 
 test.concurrent.each([

@@ -132,6 +132,9 @@ export async function testFacilitator(options: TestOptions = {}) {
   }
 }
 
+/** It always answers, on a busy machine late. */
+const SHARED_CHAIN_TIMEOUT_MS = 30_000
+
 type Settings = TestOptions & Required<Pick<TestOptions, 'rpcUrl' | 'signerKeys' | 'databaseUrl'>>
 
 function configurationOf(options: Settings): Configuration {
@@ -140,11 +143,13 @@ function configurationOf(options: Settings): Configuration {
     signerKeys,
     databaseUrl,
     variables = {},
+    rpcTimeoutMs = 2_000,
     maxFeePerGas = 100_000_000_000n,
     maxFeesPerDay,
     maxGas = 300_000n,
     walletFactories = [],
   } = options
+  const isShared = rpcUrl === sharedChain() && options.moreRpcUrls === undefined
   const environment = readEnvironment(Environment, {
     DATABASE_URL: databaseUrl,
     NETWORKS_FILE: 'not read',
@@ -166,7 +171,7 @@ function configurationOf(options: Settings): Configuration {
     ecosystem: 'evm',
     chainId: '84532',
     rpcUrls: [rpcUrl, ...(options.moreRpcUrls ?? [])],
-    rpcTimeoutMs: options.rpcTimeoutMs ?? 2_000,
+    rpcTimeoutMs: isShared ? (options.rpcTimeoutMs ?? SHARED_CHAIN_TIMEOUT_MS) : rpcTimeoutMs,
     signerKeys,
     ...(options.remoteSigners && { remoteSigners: options.remoteSigners }),
     confirmations: 1,
@@ -178,6 +183,7 @@ function configurationOf(options: Settings): Configuration {
   }
   const others = (options.networks ?? []).map((other) => ({
     ...network,
+    rpcTimeoutMs,
     signerKeys: [],
     assets: [],
     ...other,

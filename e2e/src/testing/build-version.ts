@@ -23,14 +23,14 @@ export type BuildOptions = {
   say?: (line: string) => void
 }
 
-/** Both services of a commit, without their pages, built in a temporary checkout; or the folder of a build. */
+/** Both services of a commit, without their pages, built in a temporary checkout; or the folder of a build. `commit`: its tag, if it has one. */
 export async function buildVersion(
   version: string,
   options: BuildOptions,
 ): Promise<{ root: string; commit: string }> {
   const isBuilt = existsSync(join(version, 'apps/gateway/dist/main.js'))
   const folder = isBuilt ? version : await checkOut(version, options)
-  const { stdout } = await run('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder })
+  const { stdout } = await run('git', ['describe', '--tags', '--always'], { cwd: folder })
   return { root: folder, commit: stdout.trim() }
 }
 

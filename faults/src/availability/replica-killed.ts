@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '@tollgate/e2e/testing/paying'
 import { playRounds } from '../environment'
@@ -16,8 +17,10 @@ type Kind = (typeof KINDS)[number]
 
 const BEFORE_MS = 3_000
 const AFTER_MS = 6_000
-/** For bytes that were on their way to the process when it was killed. */
+/** For bytes that were on their way to the process when it ended. */
 const ARRIVING_MS = 100
+/** Until the kernel has ended a killed process, its socket accepts connections. */
+const END_POLL_MS = 5
 
 type Killed = {
   kind: Kind
@@ -65,6 +68,13 @@ async function playRound(
   process.kill(pid, 'SIGKILL')
   const killedAt = Date.now()
   await until(
+    () => Promise.resolve(existsSync(`/proc/${pid}/fd/0`)),
+    (isOpen) => !isOpen,
+    60,
+    END_POLL_MS,
+  )
+  const endedAt = Date.now()
+  await until(
     () => Promise.resolve(victim.pid()),
     (now) => now !== pid,
     60,
@@ -75,7 +85,7 @@ async function playRound(
   const sent = traffic.sent.slice(before.sent)
   const { all, pending } = countRequests(sent)
   const failed = sent.filter(({ verdict }) => verdict === 'failed' || verdict === 'away')
-  const late = failed.filter(({ startedAt }) => startedAt > killedAt + ARRIVING_MS)
+  const late = failed.filter(({ startedAt }) => startedAt > endedAt + ARRIVING_MS)
   const early = failed.filter(({ endedAt }) => endedAt < killedAt)
   stage.say(
     `· ${kind} killed with ${held} requests under way at all services: ${all} requests, ${failed.length} failed, ` +

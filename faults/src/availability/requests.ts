@@ -3,7 +3,7 @@ import { Agent, request } from 'undici'
 
 /**
  * `done`: served as asked, or answered as the contract has it. `pending`: the outcome of a payment is not known yet, and the client is
- * told to repeat. `away`: refused with 503 and Retry-After, or by `SETTLEMENT_FAILED` of the facilitator, after which the same request is
+ * told to repeat. `away`: refused with 503 and Retry-After, or by the facilitator's `SETTLEMENT_FAILED` or `VERIFICATION_FAILED`, after which the same request is
  * repeated, where a scenario allows that. `failed`: everything else.
  */
 export type Verdict = 'done' | 'pending' | 'away' | 'failed'
@@ -88,9 +88,12 @@ function verdictOf(answer: Answer, isRight: (answer: Answer) => boolean): Verdic
   if (isRight(answer)) return 'done'
   if (status === 503 && headers['retry-after'] !== undefined)
     return body['code'] === 'PAYMENT_PENDING' ? 'pending' : 'away'
-  if (status === 500 && body['code'] === 'SETTLEMENT_FAILED') return 'away'
+  if (status === 500 && REPEATABLE.has(body['code'])) return 'away'
   return status === 200 && body['errorReason'] === 'settlement_pending' ? 'pending' : 'failed'
 }
+
+/** The facilitator's answers if an error keeps it from an outcome. */
+const REPEATABLE: ReadonlySet<unknown> = new Set(['SETTLEMENT_FAILED', 'VERIFICATION_FAILED'])
 
 /** At most a second, so that a recovery is seen when it happens. */
 const pauseAfter = ({ headers }: Answer) => {

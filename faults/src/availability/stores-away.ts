@@ -22,8 +22,8 @@ const REDIS_HELP = `Two gateways and two facilitators behind nginx, under load: 
 
 const POSTGRES_HELP = `As redis-away, with Postgres: in odd rounds it is stopped with \`fast\`, in even rounds by kill -9, and
   started again after ${POSTGRES_AWAY_MS / 1000} seconds. Within five seconds after it accepts connections a paid call must be served and a payment
-  settled. Meanwhile every request must be served, or refused by 503 with Retry-After (by /settle also with
-  SETTLEMENT_FAILED, to be repeated); none may be lost. Needs nginx.`
+  settled. Meanwhile every request must be served, or refused by 503 with Retry-After (by /settle and /verify also
+  with SETTLEMENT_FAILED and VERIFICATION_FAILED, to be repeated); none may be lost. Needs nginx.`
 
 type Outage = {
   fault: string
@@ -38,7 +38,7 @@ const postgresOutage = (fault: string, signal: NodeJS.Signals): Outage => ({
   fault,
   where: 'Postgres',
   outcome:
-    'Every request is served, or refused by 503 with Retry-After (by /settle also with SETTLEMENT_FAILED, to be repeated). Within 5 s after Postgres accepts connections calls are served and payments settled. No payment is lost.',
+    'Every request is served, or refused by 503 with Retry-After (by /settle and /verify also with SETTLEMENT_FAILED and VERIFICATION_FAILED, to be repeated). Within 5 s after Postgres accepts connections calls are served and payments settled. No payment is lost.',
   awayMs: POSTGRES_AWAY_MS,
   stop: ({ infrastructure }) => void process.kill(infrastructure.postgres.server.pid, signal),
   async start({ infrastructure, folder }) {

@@ -67,7 +67,7 @@ async function startUpstream() {
 
 /** The drips last as long as the test, however slow the machine. */
 const environment = (service: string): NodeJS.ProcessEnv =>
-  service === 'gateway' ? { UPSTREAM_TIMEOUT_SECONDS: '3600' } : {}
+  service === 'gateway' ? { UPSTREAM_TIMEOUT_SECONDS: '120' } : {}
 
 let world: World
 let upstream: Awaited<ReturnType<typeof startUpstream>>

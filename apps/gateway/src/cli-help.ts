@@ -15,8 +15,9 @@ ${EXIT_CODES} More: gateway AREA --help
 export const AUDIT_HELP = `gateway audit
 
 Checks every account: its balance is its grants and refunds less its calls, and not below
-zero, and each credited payment has its grant. Reads only, also while gateways run; a call
-that begins meanwhile is no violation.
+zero, each credited payment has its grant, and no transaction that an operator named is in
+another payment of the payer. Reads only, also while gateways run; a call that begins
+meanwhile is no violation.
 
 Prints the time of the newest row, which tells how much a restored backup lacks, then the
 sums, and a line for each violation, of accounts for a thousand at most. Exits with 1 if
@@ -32,7 +33,7 @@ export const PAYMENTS_HELP = `gateway payments disputed
 gateway payments credit ID
 gateway payments close ID
 gateway payments spent
-gateway payments credit ID TRANSACTION
+gateway payments credit ID TRANSACTION [--shared-transaction]
 
 A payment is disputed if the token moved another amount than its payer signed, such as one
 less a fee: the wallet was charged and got no credits. The facilitator then suspends the
@@ -52,9 +53,16 @@ PAYMENT_DISPUTED).
   credit ID TRANSACTION
                  grants the credits of such a payment. First look TRANSACTION up on the chain:
                  it must have moved the amount from the payer to the plan's recipient, by this
-                 authorization, and be in no other payment
+                 authorization
                  Refused if another payment of the same authorization is credited or open: a buyer
                  who sends a Cosmos transaction again makes a further payment
+                 Refused if another payment of the same payer has TRANSACTION, unless you pass
+                 --shared-transaction
+  --shared-transaction
+                 states that TRANSACTION moved the money of each of these payments, by the
+                 authorization of each: the facilitator batches payments on EVM networks.
+                 For a payment that has been credited with TRANSACTION it is only recorded, and
+                 gateway audit then does not report it
   --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 

@@ -33,7 +33,10 @@ export const main = (args: string[], io: CommandIo): Promise<number> =>
   runCommand({ name: 'gateway', help: HELP, helpOf, run: dispatch, explain }, args, io)
 
 async function dispatch(args: string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseOptions(args, { 'dry-run': { type: 'boolean' } })
+  const { values, positionals } = parseOptions(args, {
+    'dry-run': { type: 'boolean' },
+    'shared-transaction': { type: 'boolean' },
+  })
   const [area, verb, file, ...more] = positionals
   if (area === undefined) throw new UsageError('command missing')
   if (area === 'audit') {
@@ -44,6 +47,7 @@ async function dispatch(args: string[], io: CommandIo): Promise<number> {
     return payments(
       verb,
       [file, ...more].filter((word) => word !== undefined),
+      { isShared: values['shared-transaction'] === true },
       io,
     )
   if (area !== 'catalog') throw new UsageError(`unknown command "${area}"`)
@@ -85,7 +89,12 @@ const MAX_DISPUTES = 1_000
 const transactionHash = /^(?:0x)?[0-9a-fA-F]{64}$/
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-async function payments(verb: string | undefined, ids: string[], io: CommandIo): Promise<number> {
+async function payments(
+  verb: string | undefined,
+  ids: string[],
+  { isShared }: { isShared: boolean },
+  io: CommandIo,
+): Promise<number> {
   if (verb !== 'disputed' && verb !== 'spent' && verb !== 'credit' && verb !== 'close')
     throw new UsageError(
       verb === undefined ? 'subcommand of payments missing' : `unknown command "payments ${verb}"`,
@@ -98,6 +107,8 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
     throw new UsageError(`payments ${verb} requires the id of one payment`)
   if (transaction !== undefined && !transactionHash.test(transaction))
     throw new UsageError(`${JSON.stringify(transaction)} is not the hash of a transaction`)
+  if (isShared && transaction === undefined)
+    throw new UsageError('--shared-transaction requires a transaction')
   const url = databaseUrl(io)
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
   const database = openGatewayDatabase({ url, poolSize: 1 })
@@ -108,24 +119,70 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
       io.out(found.length > 0 ? found.map(lineOf).join('') : `no payment is ${verb}\n`)
       return 0
     }
-    const decided = await (transaction === undefined
-      ? disputes.resolve(id ?? '', verb)
-      : disputes.creditSpent(id ?? '', canonicalHash(transaction)))
+    if (transaction !== undefined)
+      return await creditSpent(disputes, { id: id ?? '', transaction, isShared }, io)
+    const decided = await disputes.resolve(id ?? '', verb)
     if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
-    else
-      io.err(
-        transaction === undefined
-          ? `gateway: no disputed payment has the id ${id}\n`
-          : `gateway: no spent payment has the id ${id}, or another payment of its authorization is credited or open\n`,
-      )
+    else io.err(`gateway: no disputed payment has the id ${id}\n`)
     return decided ? 0 : 1
   } finally {
     await database.close()
   }
 }
 
-/** As the facilitator reports it, so that another payment with it is found: EVM with 0x in lower case, Cosmos in upper case. */
-const canonicalHash = (hash: string) => (hash.startsWith('0x') ? hash.toLowerCase() : hash.toUpperCase())
+type HashForm = {
+  pattern: RegExp
+  text: string
+  /** As the facilitator reports it. */
+  canonical: (hash: string) => string
+  isOnePayment: boolean
+}
+const hashForms: Readonly<Record<string, HashForm>> = {
+  evm: {
+    pattern: /^0x[0-9a-fA-F]{64}$/,
+    text: '0x and 64 hexadecimal digits',
+    canonical: (hash) => hash.toLowerCase(),
+    isOnePayment: false,
+  },
+  cosmos: {
+    pattern: /^[0-9a-fA-F]{64}$/,
+    text: '64 hexadecimal digits without 0x',
+    canonical: (hash) => hash.toUpperCase(),
+    isOnePayment: true,
+  },
+}
+
+async function creditSpent(
+  disputes: ReturnType<typeof createDisputes>,
+  { id, transaction, isShared }: { id: string; transaction: string; isShared: boolean },
+  io: CommandIo,
+): Promise<number> {
+  const refuse = (reason: string) => {
+    io.err(`gateway: ${reason}\n`)
+    return 1
+  }
+  const ecosystem = await disputes.findEcosystem(id)
+  const form = ecosystem === undefined ? undefined : hashForms[ecosystem]
+  if (!form) return refuse(`no spent payment has the id ${id}`)
+  if (!form.pattern.test(transaction))
+    return refuse(`the hash of a transaction on the payment's network (${ecosystem}) is ${form.text}`)
+  if (isShared && form.isOnePayment)
+    return refuse(`a transaction on the payment's network (${ecosystem}) is one payment: it cannot be shared`)
+
+  const credited = await disputes.creditSpent(id, form.canonical(transaction), isShared)
+  if (credited.outcome === 'refused')
+    return refuse(
+      `no spent payment has the id ${id}, or another payment of its authorization is credited or open`,
+    )
+  if (credited.outcome === 'named')
+    return refuse(
+      form.isOnePayment
+        ? `payment ${credited.by} of the same payer has this transaction, which is one payment`
+        : `payment ${credited.by} of the same payer has this transaction; if the transaction moved the money of each, by the authorization of each, repeat with --shared-transaction`,
+    )
+  io.out(`${credited.outcome}: ${lineOf(credited.payment)}`)
+  return 0
+}
 
 const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
 

@@ -34,6 +34,12 @@ describe('the environment', () => {
     expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
   })
 
+  test('with upstreams that a stop could not wait for is refused', () => {
+    const refusal = 'UPSTREAM_TIMEOUT_SECONDS: expected whole seconds, 1 to 120'
+    expect(() => readConfiguration({ UPSTREAM_TIMEOUT_SECONDS: '121' })).toThrow(refusal)
+    expect(() => readConfiguration({ UPSTREAM_TIMEOUT_SECONDS: '120' })).not.toThrow(refusal)
+  })
+
   test('with a limit or pool size of zero is refused', () => {
     const none = {
       DATABASE_POOL_SIZE: '0',

@@ -1,5 +1,6 @@
 import { collectorVariables, env, readEnvironment, tracingVariables } from '@tollgate/service'
 import { z } from 'zod'
+import { MAX_UPSTREAM_TIMEOUT_SECONDS } from './stop-times'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
 
@@ -63,9 +64,12 @@ export const Environment = z.object({
     .secret(32)
     .refine(inHeader, asMade)
     .describe('Secret. The token of that key.'),
-  UPSTREAM_TIMEOUT_SECONDS: env.seconds
+  UPSTREAM_TIMEOUT_SECONDS: env
+    .secondsUpTo(MAX_UPSTREAM_TIMEOUT_SECONDS)
     .default(30)
-    .describe('How long an upstream may take to answer a call.'),
+    .describe(
+      'How long an upstream may take to answer a call. A stop waits for calls twice as long, and ten seconds.',
+    ),
   FREE_TIMEOUTS_PER_MINUTE: atLeastOne
     .default(10)
     .describe('By wallet: further timeouts of upstreams are charged.'),

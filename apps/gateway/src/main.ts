@@ -25,113 +25,111 @@ import { startReconciler } from './payments/reconciler'
 import { createReversalStore } from './payments/reversal-store'
 import { startReversals } from './payments/reversals'
 import { createRetention, retentionTasks } from './retention/retention'
+import { stopTimes } from './stop-times'
 
-/** As long as an upstream may take by default. */
-const GRACE_SECONDS = 30
-/** With what follows the last request. */
-const STOP_SECONDS = 50
+/** For calls whose request was cut, so that their ends are written. */
+const CALL_ENDS_GRACE_MS = 5_000
 /** The next process repeats an interrupted settle request under the same idempotency key. */
 const RECONCILER_GRACE_MS = 5_000
 
-void run(
-  'gateway',
-  async (closing) => {
-    const environment = readConfiguration(process.env)
-    const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
-    const now = () => new Date()
+void run('gateway', async (closing) => {
+  const environment = readConfiguration(process.env)
+  const { graceSeconds, stopSeconds } = stopTimes(environment.UPSTREAM_TIMEOUT_SECONDS)
+  closing.within(stopSeconds)
+  const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
+  const now = () => new Date()
 
-    const tracing = await openTracing(environment, { service: 'gateway', logger })
-    closing.add('tracing', () => tracing.close())
+  const tracing = await openTracing(environment, { service: 'gateway', logger })
+  closing.add('tracing', () => tracing.close())
 
-    if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
+  if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
 
-    await waitForDatabase(environment.DATABASE_URL, {
-      signal: closing.signal,
-      onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
-    })
-    const database = openGatewayDatabase({
-      url: environment.DATABASE_URL,
-      poolSize: environment.DATABASE_POOL_SIZE,
-    })
-    closing.add('database', () => database.close())
-    const metrics = createMetrics({ traceId: activeTraceId })
-    exportPool(metrics, database.pool)
+  await waitForDatabase(environment.DATABASE_URL, {
+    signal: closing.signal,
+    onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
+  })
+  const database = openGatewayDatabase({
+    url: environment.DATABASE_URL,
+    poolSize: environment.DATABASE_POOL_SIZE,
+  })
+  closing.add('database', () => database.close())
+  const metrics = createMetrics({ traceId: activeTraceId })
+  exportPool(metrics, database.pool)
 
-    const store = await openEphemeralStore({
-      redisUrl: environment.REDIS_URL,
-      prefix: 'gateway:',
-      metrics,
-      logger,
-    })
-    closing.add('ephemeral store', () => store.close())
+  const store = await openEphemeralStore({
+    redisUrl: environment.REDIS_URL,
+    prefix: 'gateway:',
+    metrics,
+    logger,
+  })
+  closing.add('ephemeral store', () => store.close())
 
-    const facilitator = createFacilitatorClient({
-      url: environment.FACILITATOR_URL,
-      clientId: environment.FACILITATOR_CLIENT_ID,
-      clientToken: environment.FACILITATOR_CLIENT_TOKEN,
-    })
-    closing.add('facilitator client', () => facilitator.close())
+  const facilitator = createFacilitatorClient({
+    url: environment.FACILITATOR_URL,
+    clientId: environment.FACILITATOR_CLIENT_ID,
+    clientToken: environment.FACILITATOR_CLIENT_TOKEN,
+  })
+  closing.add('facilitator client', () => facilitator.close())
 
-    const gateway = composeGateway({
-      environment,
-      database,
-      store,
-      facilitator,
-      logger,
-      metrics,
-      tracing,
-      now,
-    })
-    closing.add('upstream connections', () => gateway.upstreams.close())
-    closing.add('ledger', () => gateway.ledger.drain())
+  const gateway = composeGateway({
+    environment,
+    database,
+    store,
+    facilitator,
+    logger,
+    metrics,
+    tracing,
+    now,
+  })
+  closing.add('upstream connections', () => gateway.upstreams.close())
+  closing.add('ledger', () => gateway.ledger.drain({ callsWithinMs: CALL_ENDS_GRACE_MS }))
 
-    const heartbeat = await startHeartbeat(gateway.ledger, logger)
-    closing.add('heartbeat', () => heartbeat.stop())
-    const audit = startAudit({ database, metrics, logger })
-    closing.add('audit', () => audit.stop())
-    const paymentMonitor = startPaymentMonitor({ database, metrics, logger })
-    closing.add('payment monitor', () => paymentMonitor.stop())
-    const counting = startCounting({ database, metrics, logger })
-    closing.add('usage counting', () => counting.stop())
-    const retention = startRetention({
-      run: createRetention(database, environment),
-      tasks: retentionTasks(environment),
-      metrics,
-      logger,
-    })
-    closing.add('retention', () => retention.stop())
-    const reconciler = startReconciler({
-      settlements: gateway.settlements,
-      processor: gateway.processor,
-      logger,
-    })
-    const reversals = startReversals({
-      settlements: gateway.facilitatorSettlements,
-      store: createReversalStore(database),
-      metrics,
-      logger,
-      now,
-    })
-    closing.add('reversals', () => withTimeout(reversals.stop(), RECONCILER_GRACE_MS, () => undefined))
-    closing.add('webhooks', () => gateway.deliveryWorker.close())
-    gateway.deliveryWorker.begin()
-    closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))
+  const heartbeat = await startHeartbeat(gateway.ledger, logger)
+  closing.add('heartbeat', () => heartbeat.stop())
+  const audit = startAudit({ database, metrics, logger })
+  closing.add('audit', () => audit.stop())
+  const paymentMonitor = startPaymentMonitor({ database, metrics, logger })
+  closing.add('payment monitor', () => paymentMonitor.stop())
+  const counting = startCounting({ database, metrics, logger })
+  closing.add('usage counting', () => counting.stop())
+  const retention = startRetention({
+    run: createRetention(database, environment),
+    tasks: retentionTasks(environment),
+    metrics,
+    logger,
+  })
+  closing.add('retention', () => retention.stop())
+  const reconciler = startReconciler({
+    settlements: gateway.settlements,
+    processor: gateway.processor,
+    logger,
+  })
+  const reversals = startReversals({
+    settlements: gateway.facilitatorSettlements,
+    store: createReversalStore(database),
+    metrics,
+    logger,
+    now,
+  })
+  closing.add('reversals', () => withTimeout(reversals.stop(), RECONCILER_GRACE_MS, () => undefined))
+  closing.add('webhooks', () => gateway.deliveryWorker.close())
+  gateway.deliveryWorker.begin()
+  closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))
 
-    // The first query of Prisma blocks the process for longer than the requests that need it can wait.
-    await gateway.loadCatalog()
-    const metricsServer = await metrics.listen({
-      port: environment.METRICS_PORT,
-      host: environment.METRICS_HOST,
-    })
-    closing.add('metrics server', () => metricsServer.close())
+  // The first query of Prisma blocks the process for longer than the requests that need it can wait.
+  await gateway.loadCatalog()
+  const metricsServer = await metrics.listen({
+    port: environment.METRICS_PORT,
+    host: environment.METRICS_HOST,
+  })
+  closing.add('metrics server', () => metricsServer.close())
 
-    const server = createServer(gateway.app)
-    const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
-    closing.add('server', () => {
-      gateway.health.stopping()
-      return closeServer(server, { graceSeconds: GRACE_SECONDS })
-    })
-    logger.info('serving', { port, metricsPort: metricsServer.port, publicUrl: environment.PUBLIC_URL })
-  },
-  { graceSeconds: STOP_SECONDS },
-)
+  const server = createServer(gateway.app)
+  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
+  closing.add('server', async () => {
+    gateway.health.stopping()
+    const isClean = await closeServer(server, { graceSeconds })
+    if (!isClean) logger.warn('requests cut off', { graceSeconds })
+  })
+  logger.info('serving', { port, metricsPort: metricsServer.port, publicUrl: environment.PUBLIC_URL })
+})

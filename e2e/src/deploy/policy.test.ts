@@ -31,7 +31,7 @@ const numberIn = (file: string, pattern: RegExp) =>
   Number(pattern.exec(readFileSync(join(root, file), 'utf8'))?.[1])
 /** The longest drain of a service after SIGTERM, as its source has it. */
 const STOP_SECONDS: Readonly<Record<string, number>> = {
-  gateway: numberIn('apps/gateway/src/main.ts', /STOP_SECONDS = (\d+)/),
+  gateway: numberIn('apps/gateway/src/stop-times.ts', /MAX_STOP_SECONDS = (\d+)/),
   facilitator: numberIn('packages/service/src/run.ts', /graceSeconds = (\d+)/),
 }
 /** The one Job that calls the API server of Kubernetes, and its container. */

@@ -18,7 +18,9 @@ export type Deployment = Awaited<ReturnType<typeof startDeployment>>
 /** As the manifests have it. */
 const PRE_STOP_MS = 5_000
 /** As the manifests have it, without the time of preStop. */
-const STOP_SECONDS = 55
+const STOP_SECONDS = 295
+/** What services log about a stop that was not in order. */
+const DISORDERLY = ['shutdown timed out', 'close failed', 'requests cut off']
 /** When the proxies learn that a pod is stopping, within the time of preStop. */
 const ENDPOINT_REMOVAL_MS = 1_000
 /** nginx sends what it accepted before a change to the replicas before it. */
@@ -104,8 +106,11 @@ export async function startDeployment(
     }
     const { code, signal: killedBy } = await replica.stop(STOP_SECONDS)
     const log = readFileSync(world.log(replica.name), 'utf8')
-    if (code !== 0 || log.includes('shutdown timed out') || log.includes('close failed'))
-      problems.push(`${replica.name} did not stop in order: ${killedBy ?? `code ${String(code)}`}`)
+    const found = DISORDERLY.filter((message) => log.includes(message))
+    if (code !== 0 || found.length > 0)
+      problems.push(
+        `${replica.name} did not stop in order: ${[killedBy ?? `code ${String(code)}`, ...found].join(', ')}`,
+      )
   }
 
   await Promise.all([add('gateway'), add('facilitator')])

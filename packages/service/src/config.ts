@@ -145,6 +145,7 @@ export const env = {
     return z.string({ error: wanted }).refine((value) => Buffer.byteLength(value) >= minBytes, wanted)
   },
   seconds: whole(1, TEN_YEARS, 'expected whole seconds, at least 1'),
+  secondsUpTo: (max: number) => whole(1, max, `expected whole seconds, 1 to ${max}`),
   count: whole(0, 1e15 - 1, 'expected a whole number, 0 or more'),
   flag: word(['true', 'false', '1', '0'], 'expected true or false').transform(
     (value) => value === 'true' || value === '1',

@@ -7,6 +7,8 @@ export const EXIT_CONFIGURATION = 78
 export type Closing = {
   /** Parts are closed in reverse order. Call it next to the line that opens the part. */
   add: (name: string, close: () => unknown) => void
+  /** How long all of the closing may take. */
+  within: (seconds: number) => void
   /** Aborted when the service stops during its start. */
   readonly signal: AbortSignal
 }
@@ -14,15 +16,16 @@ export type Closing = {
 /**
  * Runs a service: `start` opens its parts, and resolves once it serves.
  *
- * SIGTERM or SIGINT closes the parts and exits with 0, or with 1 after `graceSeconds`; a second signal exits at once. A failed
+ * SIGTERM or SIGINT closes the parts and exits with 0, or with 1 after 25 seconds or `within`; a second signal exits at once. A failed
  * start exits with 1, or with 78 for a configuration error; an uncaught error exits with 1. The log has the reason.
  */
 export async function run(
   name: string,
   start: (closing: Closing) => Promise<void>,
-  options: { logger?: Logger; graceSeconds?: number } = {},
+  options: { logger?: Logger } = {},
 ): Promise<void> {
-  const { logger = createLogger({ service: name, level: 'info' }), graceSeconds = 25 } = options
+  const { logger = createLogger({ service: name, level: 'info' }) } = options
+  let graceSeconds = 25
   const parts: { name: string; close: () => unknown }[] = []
   const stopping = new AbortController()
 
@@ -68,7 +71,11 @@ export async function run(
   process.stdout.on('error', () => undefined)
 
   try {
-    await start({ add: (part, close) => void parts.push({ name: part, close }), signal: stopping.signal })
+    await start({
+      add: (part, close) => void parts.push({ name: part, close }),
+      within: (seconds) => void (graceSeconds = seconds),
+      signal: stopping.signal,
+    })
     logger.info('started')
   } catch (error) {
     if (stopping.signal.aborted) return

@@ -32,6 +32,12 @@ const PAYMENT_INVARIANTS = {
     SELECT id FROM payments WHERE status = 'credited' AND NOT EXISTS (
       SELECT FROM accounts WHERE accounts.wallet = payments.wallet AND accounts.pricing_plan_id = payments.pricing_plan_id)`,
   credited_without_transaction: "SELECT id FROM payments WHERE status = 'credited' AND transaction IS NULL",
+  // A batch of the facilitator can hold several payments of a payer, so its word is no violation.
+  transaction_named_for_two_payments: `
+    SELECT id FROM payments one WHERE transaction_from = 'operator' AND status IN ('settled', 'credited') AND EXISTS (
+      SELECT FROM payments other WHERE other.chain_id = one.chain_id AND other.asset = one.asset AND other.payer = one.payer
+        AND other.id <> one.id AND other.status IN ('settled', 'credited') AND other.transaction_from IS DISTINCT FROM 'operator_shared'
+        AND upper(other.transaction) = upper(one.transaction))`,
 }
 
 /** All accounts and payments, against the invariants of the ledger. Reads only. */

@@ -55,7 +55,7 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metri
     try {
       const ended = await commit.submit(ending)
       if (ended === 'locked') throw accountBusy()
-      activeCalls.delete(ending.usageId)
+      endCall(ending.usageId)
       return ended === 'now'
     } catch (error) {
       retryLater(ending)
@@ -66,6 +66,20 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metri
   function retryLater(ending: Ending) {
     if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
     else activeCalls.delete(ending.usageId)
+    notify()
+  }
+
+  function endCall(usageId: bigint) {
+    activeCalls.delete(usageId)
+    notify()
+  }
+
+  let waiting: (() => void)[] = []
+  const haveCallsEnded = () => activeCalls.size <= unwritten.length
+  function notify() {
+    if (waiting.length === 0 || !haveCallsEnded()) return
+    for (const done of waiting) done()
+    waiting = []
   }
 
   return {
@@ -90,9 +104,13 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metri
       )
       if (ended === undefined || ended === 'locked')
         retryLater({ ...refundOf(ending.usageId, 'not_answered'), takesBack: true })
-      else activeCalls.delete(ending.usageId)
+      else endCall(ending.usageId)
       return ended === 'now'
     },
+
+    /** Until each paid call has an end, written or to be written again. */
+    whenCallsEnded: () =>
+      haveCallsEnded() ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve)),
 
     /** Returns whether this refund ended the call. Not retried. */
     async refund(usageId: bigint, outcome: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { balanceOf, findViolations, openSession } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { inSession, chargeOf, lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
+import { inSession, chargeOf, endingOf, lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
@@ -27,6 +27,31 @@ test('a refund that Postgres does not accept is made later', async () => {
   await pool.query('DROP TRIGGER refuse ON usage')
   await ledger.finishUnwritten()
   expect(await balanceOf(ledger, wallet.address)).toBe(10n)
+  expect(await findViolations(pool)).toEqual([])
+})
+
+test('a drain waits for the ends of calls, and not for one that waits to be written again', async () => {
+  const { ledger, pool } = gateway
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 10)
+  const sessionId = await openSession(pool, wallet.address)
+  const spent = await ledger.spend(chargeOf({ authority: inSession(sessionId), wallet: wallet.address }))
+  if (spent.outcome !== 'paid') throw new Error('The call was not paid')
+  let isDrained = false
+  const drained = ledger.drain({ callsWithinMs: 600_000 }).then(() => (isDrained = true))
+  await ledger.drain()
+  expect(isDrained).toBe(false)
+  await ledger.finish(endingOf(spent.usageId))
+  await drained
+  const { rows } = await pool.query('SELECT state FROM usage WHERE id = $1', [spent.usageId])
+  expect(rows).toEqual([{ state: 'done' }])
+
+  const other = await ledger.spend(chargeOf({ authority: inSession(sessionId), wallet: wallet.address }))
+  if (other.outcome !== 'paid') throw new Error('The call was not paid')
+  await pool.query('ALTER TABLE usage RENAME TO hidden')
+  await expect(ledger.finish(endingOf(other.usageId))).rejects.toThrow()
+  await pool.query('ALTER TABLE hidden RENAME TO usage')
+  await ledger.drain({ callsWithinMs: 600_000 })
   expect(await findViolations(pool)).toEqual([])
 })
 

@@ -1,4 +1,5 @@
 import { QUERY_TIMEOUT_MS, type GatewayDatabase } from '@tollgate/database'
+import { withTimeout } from '@tollgate/protocol'
 import { createMetrics } from '@tollgate/service'
 import { randomUUID } from 'node:crypto'
 import { systemClocks, type Clocks } from '../clocks'
@@ -166,8 +167,11 @@ export function createLedger(
       return refunds.filter((refund) => refund.status === 'fulfilled' && refund.value).length
     },
 
-    async drain(): Promise<void> {
-      await Promise.all([charges.drain(), endings.drain()])
+    /** Writes what waits, also the ends of calls that end within `callsWithinMs`. */
+    async drain({ callsWithinMs = 0 } = {}): Promise<void> {
+      await charges.drain()
+      if (callsWithinMs > 0) await withTimeout(endings.whenCallsEnded(), callsWithinMs, () => undefined)
+      await endings.drain()
       await finishUnwritten()
     },
   }

@@ -19,7 +19,7 @@ import { type PaymentStore } from './store'
 
 /**
  * `reason` is a code and `detail` text. Nothing was bought if `refused`; an operator must decide if `disputed`.
- * `span`: what the payment pays for is a part of its trace, which an earlier request may have begun.
+ * `span`: the one call that the payment pays for is a part of its trace, which an earlier request may have begun.
  */
 export type Purchase =
   | { outcome: 'paid'; payment: PaymentRecord; receipt: Receipt; span: Span | undefined }
@@ -73,12 +73,15 @@ export function createBuyCredits(dependencies: {
     const purchase = await traced(buyer.span, 'buy credits', { attributes }, (span) =>
       buy({ ...buyer, span }, plan, header),
     )
-    return purchase.outcome === 'paid' ? { ...purchase, span: spanAfter(buyer, purchase.payment) } : purchase
+    if (purchase.outcome !== 'paid') return purchase
+    return { ...purchase, span: await spanAfter(buyer, purchase.payment) }
   }
 
-  function spanAfter({ span }: Buyer, { traceparent }: PaymentRecord): Span | undefined {
+  async function spanAfter({ span }: Buyer, { id, traceparent }: PaymentRecord): Promise<Span | undefined> {
     const ofPayment = tracing.resume(traceparent)
-    return ofPayment && ofPayment.traceId !== span?.traceId ? ofPayment : span
+    if (!ofPayment) return span
+    const isTaken = await payments.takeTrace(id).catch(() => false)
+    return isTaken && ofPayment.traceId !== span?.traceId ? ofPayment : span
   }
 
   async function buy(buyer: Buyer, plan: Plan, header: PaymentHeader): Promise<Purchase> {

@@ -17,6 +17,7 @@ beforeAll(async () => {
      VALUES (1, 'Starter', 'base-sepolia', '84532', 'evm', '0x1', 'USDC', '2', 1000, 6, 'USDC', 10, '0x2', now())`,
   )
 })
+beforeEach(() => pool.query('TRUNCATE payments CASCADE'))
 afterAll(closeAll)
 
 const payments = (...args: string[]) => runMain(main, ['payments', ...args], { DATABASE_URL })
@@ -38,7 +39,6 @@ test.each([
 ])(
   'a payment whose authorization %s is listed, and credited once with its transaction',
   async (_, reason) => {
-    await pool.query('TRUNCATE payments CASCADE')
     expect((await payments('spent')).out).toBe('no payment is spent\n')
     const [spent, poor] = [await failed(reason), await failed('insufficient_funds')]
     expect((await payments('spent')).out).toMatch(new RegExp(`^${spent} .* 10 credits {2}-\\n$`))
@@ -72,9 +72,100 @@ test('of the payments of one authorization, which its payer sent again, one is c
       code: 1,
       err: expect.stringContaining('another payment of its authorization') as string,
     })
-  expect(await payments('credit', other, TRANSACTION.replaceAll('a', 'A'))).toMatchObject({
+  expect(await payments('credit', other, `0x${'B'.repeat(64)}`)).toMatchObject({
     code: 0,
-    out: expect.stringContaining(TRANSACTION) as string,
+    out: expect.stringContaining(`0x${'b'.repeat(64)}`) as string,
+  })
+})
+
+describe('a transaction that another payment of the payer has', () => {
+  const audit = async () => (await runMain(main, ['audit'], { DATABASE_URL })).out
+  const VIOLATION = 'transaction_named_for_two_payments'
+  const settle = (id: string, transaction: string) =>
+    pool.query(
+      "UPDATE payments SET status = 'settled', error_reason = NULL, transaction = $2, block_number = 7 WHERE id = $1",
+      [id, transaction],
+    )
+  const failedTwo = async () =>
+    [await failed('invalid_transaction_state'), await failed('invalid_transaction_state')] as const
+
+  test.each([TRANSACTION, TRANSACTION.replace('0x', '').toUpperCase()])(
+    'credits no second one, spelt %s',
+    async (spelt) => {
+      const [first, second] = await failedTwo()
+      await settle(first, spelt)
+      expect(await payments('credit', second, TRANSACTION.replaceAll('a', 'A'))).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          `payment ${first} of the same payer has this transaction.*--shared-transaction`,
+        ) as string,
+      })
+      const { rows } = await pool.query('SELECT id FROM payments WHERE status <> $1', ['failed'])
+      expect(rows).toEqual([{ id: first }])
+    },
+  )
+
+  test('credits one of two at once', async () => {
+    const both = await failedTwo()
+    const credited = await Promise.all(both.map((id) => payments('credit', id, TRANSACTION)))
+    expect(credited.map(({ code }) => code).toSorted()).toEqual([0, 1])
+  })
+
+  test('credits both if the operator says that it is shared, which the audit accepts', async () => {
+    const [first, second] = await failedTwo()
+    await payments('credit', first, TRANSACTION)
+    expect(await payments('credit', second, TRANSACTION, '--shared-transaction')).toMatchObject({ code: 0 })
+    expect(await payments('credit', second, TRANSACTION, '--shared-transaction')).toMatchObject({ code: 1 })
+    expect(await audit()).not.toContain(VIOLATION)
+  })
+
+  test('is a violation if the facilitator names it later, until the operator confirms it', async () => {
+    const [first, second] = await failedTwo()
+    await payments('credit', first, TRANSACTION)
+    expect(await audit()).not.toContain(VIOLATION)
+    await settle(second, TRANSACTION)
+    expect(await audit()).toContain(`1 × ${VIOLATION}`)
+    expect(await payments('credit', first, TRANSACTION, '--shared-transaction')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`confirmed: ${first}`) as string,
+    })
+    expect(await audit()).not.toContain(VIOLATION)
+  })
+
+  test('is no violation in a batch of the facilitator', async () => {
+    for (const id of await failedTwo()) await settle(id, TRANSACTION)
+    expect(await audit()).not.toContain(VIOLATION)
+  })
+
+  test('is one payment on a Cosmos network', async () => {
+    const HASH = 'A'.repeat(64)
+    const [first, second] = await failedTwo()
+    await pool.query("UPDATE pricing_plans SET ecosystem = 'cosmos'")
+    try {
+      expect(await payments('credit', first, HASH.toLowerCase())).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(HASH) as string,
+      })
+      expect((await payments('credit', second, HASH)).err).toMatch(
+        /has this transaction, which is one payment\n$/,
+      )
+      expect((await payments('credit', second, HASH, '--shared-transaction')).err).toContain(
+        'cannot be shared',
+      )
+      expect((await payments('credit', second, TRANSACTION)).err).toContain(
+        '64 hexadecimal digits without 0x',
+      )
+    } finally {
+      await pool.query("UPDATE pricing_plans SET ecosystem = 'evm'")
+    }
+  })
+})
+
+test('a hash is of the form of the network', async () => {
+  const id = await failed('invalid_transaction_state')
+  expect(await payments('credit', id, 'A'.repeat(64))).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('(evm) is 0x and 64 hexadecimal digits') as string,
   })
 })
 
@@ -83,6 +174,7 @@ test.each([
   [['credit', randomUUID(), '0x12'], 'is not the hash of a transaction'],
   [['close', randomUUID(), TRANSACTION], 'requires the id of one payment'],
   [['spent', 'x'], 'unexpected "x"'],
+  [['close', randomUUID(), '--shared-transaction'], '--shared-transaction requires a transaction'],
 ])('refuses %j', async (args, reason) => {
   expect(await payments(...args)).toMatchObject({ code: 2, err: expect.stringContaining(reason) as string })
 })

@@ -88,6 +88,13 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
   const query = createPaymentQuery(pool)
 
   return {
+    /** True for one of the calls with the payment: the trace continues with that one, so that repeats are not sampled by it. */
+    async takeTrace(id: string): Promise<boolean> {
+      const text = `UPDATE payments SET traceparent = left(traceparent, -2) || '00'
+        WHERE id = $1 AND right(traceparent, 2) <> '00'`
+      return (await pool.query({ name: 'payment-take-trace', text, values: [id] })).rowCount === 1
+    },
+
     async find(id: string): Promise<PaymentRecord | undefined> {
       return (await query('find', `SELECT ${COLUMNS} FROM payments WHERE id = $1`, [id]))[0]
     },

@@ -147,6 +147,32 @@ test('a payment continues its trace at the facilitator, after a restart, and whe
   expect(collector.text()).not.toContain(payment)
 })
 
+test('a payment continues its trace for one call, so that repeats of it are not sampled', async () => {
+  const { traceId, traceparent } = newTrace()
+  const { call } = await gateway.wallet().signIn()
+  const wallet = gateway.wallet()
+  const session = await wallet.signIn()
+  const inSession = await wallet.pay()
+  expect((await session.call({ payment: inSession }).set({ traceparent })).status).toBe(200)
+  const headers = { 'x-payment': await gateway.wallet().pay(), traceparent }
+  const callByPayment = (own: Record<string, string>) =>
+    gateway.api.post('/v1/84532').set(own).send(blockNumber)
+  await callByPayment(headers).expect(200)
+
+  gateway.facilitator.traceparents.splice(0)
+
+  for (let repeats = 0; repeats < 10; repeats++) {
+    expect((await session.call({ payment: inSession })).status).toBe(200)
+    await callByPayment({ 'x-payment': headers['x-payment'] }).expect(402)
+  }
+  const last = newTrace()
+  expect((await call().set({ traceparent: last.traceparent })).status).toBe(402)
+  await collector.until(last.traceId, 'POST /rpc')
+  // Exported in the order of their ends, so all spans of the repeats have arrived.
+  const forwarded = collector.ofTrace(traceId).filter(({ name }) => name === 'forward call')
+  expect(forwarded).toHaveLength(2)
+})
+
 test('a payment that the facilitator verifies first is in the same trace there', async () => {
   const { signer, address } = gateway.wallet()
   const { pay_to: payTo, amount } = planOf()

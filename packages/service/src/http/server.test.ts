@@ -238,6 +238,34 @@ describe('closeServer', () => {
     expect(received).toMatch(/b\r\n.*egun/s)
   })
 
+  test('sends all of a large answer to a client that reads it slowly', async () => {
+    const SIZE = 5_000_000
+    const { port, server } = await serve({
+      routes(app) {
+        app.get('/', (_req, res) => void res.end(Buffer.alloc(SIZE, 'x')))
+      },
+    })
+    const socket = connect(port, '127.0.0.1')
+    const answered = once(server, 'request')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    socket.pause()
+    await answered
+    const closed = closeServer(server, { graceSeconds: 60 })
+    let received = 0
+    let reads = 0
+    socket.on('data', (chunk) => {
+      received += chunk.length
+      // Until the server has looked for idle connections several times.
+      if (++reads > 3) return
+      socket.pause()
+      setTimeout(() => socket.resume(), 500)
+    })
+    socket.resume()
+    await once(socket, 'close')
+    expect(received).toBeGreaterThan(SIZE)
+    expect(await closed).toBe(true)
+  })
+
   test('closes unfinished requests when the time is up', async () => {
     const { url, server } = await serve({
       routes(app) {

@@ -17,8 +17,7 @@ const IDLE_GRACE_MS = 1_000
 const CLOSE_INTERVAL_MS = 50
 
 type Connections = {
-  /** Without a request so far, which Node does not count as idle. */
-  unused: Set<http.IncomingMessage['socket']>
+  open: Set<Socket>
   /** Whether each response closes its connection. */
   areClosing: boolean
 }
@@ -39,7 +38,7 @@ const connectionsOf = new WeakMap<http.Server, Connections>()
  */
 export function createServer(app: Express): http.Server {
   class AppRequest extends http.IncomingMessage {}
-  const connections: Connections = { unused: new Set(), areClosing: false }
+  const connections: Connections = { open: new Set(), areClosing: false }
   class AppResponse extends http.ServerResponse {
     // Also called for headers that Express or Node write by themselves.
     override writeHead(...head: [statusCode: number]) {
@@ -64,17 +63,16 @@ export function createServer(app: Express): http.Server {
     // The app checks it, and responds in the error shape.
     requireHostHeader: false,
   })
-  const { unused } = connections
+  const { open } = connections
   connectionsOf.set(server, connections)
   server.on('connection', (socket) => {
-    unused.add(socket)
-    socket.once('close', () => unused.delete(socket))
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
   })
   answerMalformed(server, { maxHeaderBytes: MAX_HEADER_BYTES })
   const serve = app as unknown as (req: object, res: object, onUnhandled: () => void) => void
   server.on('request', (req, res) => {
     const socket: Socket = req.socket
-    unused.delete(socket)
     // Its answer could not be sent: it is not executed, as Connection: close says.
     if (socket[isClosingKey]) return
     socket[latestKey] = res
@@ -132,10 +130,15 @@ export async function closeServer(
   const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()))
   let closing: NodeJS.Timeout | undefined
   const idleTimer = setTimeout(() => {
-    for (const socket of connections?.unused ?? []) socket.destroy()
-    server.closeIdleConnections()
+    for (const socket of connections?.open ?? []) if (!socket[latestKey]) socket.destroy()
+    const closeIdle = () => {
+      // Node counts a connection as idle once its response has ended, also if most of it waits to be sent.
+      const isSending = [...(connections?.open ?? [])].some(({ writableLength }) => writableLength > 0)
+      if (!isSending) server.closeIdleConnections()
+    }
+    closeIdle()
     // A response whose head was written before may leave its connection open.
-    closing = setInterval(() => server.closeIdleConnections(), CLOSE_INTERVAL_MS)
+    closing = setInterval(closeIdle, CLOSE_INTERVAL_MS)
   }, IDLE_GRACE_MS)
   const graceTimer = setTimeout(() => {
     isClean = false

@@ -12,6 +12,7 @@ const logger = createLogger({ service: 'child', level: 'info' })
 void run(
   'child',
   async (closing) => {
+    closing.within(mode === 'stuck closer' ? 0.3 : 5)
     const { PORT } = readEnvironment(z.object({ PORT: env.port, JWT_SECRET: env.secret() }), process.env)
     closing.add('database', async () => {
       await setTimeout(20)
@@ -41,5 +42,5 @@ void run(
     if (mode === 'unhandled') void Promise.reject(new Error('unhandled'))
     if (mode === 'talkative') for (let line = 0; line < 20_000; line++) logger.info('talk', { line })
   },
-  { logger, graceSeconds: mode === 'stuck closer' ? 0.3 : 5 },
+  { logger },
 )

@@ -2,6 +2,7 @@ import { callWithActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
+import { MAX_TOTAL_TIMEOUTS } from './max-total-timeouts'
 import { buildRequest, type UpstreamRequest } from './upstream-request'
 import { classifyFailure, isServed, type ResponseClass } from './upstream-response'
 import { type Upstreams } from './upstreams'
@@ -18,8 +19,6 @@ export type Forward = ReturnType<typeof createForward>
 
 /** Attempts that provably sent nothing do not count. */
 const MAX_ATTEMPTS = 3
-/** Limits the time to the first byte of an answer, as a multiple of an upstream's timeout. */
-const MAX_TOTAL_TIMEOUTS = 2
 
 /** Other headers, such as cookies and addresses, are not passed on. */
 const RETURNED_HEADERS = [

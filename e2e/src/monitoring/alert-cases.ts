@@ -13,6 +13,7 @@ export type AlertCase = {
 
 const base = { network: 'base' }
 const signer = { network: 'base', signer: '0xa' }
+const circuit = 'tollgate_upstream_circuit_state{chain="eip155:1",provider="one"'
 const gauge = (name: string, quiet: number, fires: number) => ({
   quiet: { [name]: `${quiet}x120` },
   fires: { [name]: `${fires}x120` },
@@ -70,10 +71,17 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TollgateUpstreamDown',
-    at: '20m',
-    ...gauge('tollgate_upstream_circuit_state{chain="eip155:1",provider="one",endpoint="rpc-0"}', 0, 2),
+    at: '30m',
+    // Each probe fails, and opens the circuit for less than the interval of the scrapes.
+    fires: { [`${circuit},endpoint="rpc-0"}`]: '2 1 1 1 1 '.repeat(24) },
     labels: { chain: 'eip155:1', provider: 'one', endpoint: 'rpc-0' },
-    summary: 'the circuit of rpc-0 of one on eip155:1 does not close',
+    summary: 'calls to rpc-0 of one on eip155:1 keep failing',
+    quiet: {
+      // Another provider serves the calls now, so that none probes this one.
+      [`${circuit},endpoint="rpc-0"}`]: '2x20 1x100',
+      // A probe was answered.
+      [`${circuit},endpoint="rpc-1"}`]: '2x57 0x62',
+    },
   },
   {
     alert: 'TollgateUpstreamSlow',

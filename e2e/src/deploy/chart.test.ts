@@ -30,3 +30,17 @@ test('a change of a ConfigMap of the chart starts new pods of the service that r
     }
   }
 })
+
+test('the pods of the chart have no annotations for Prometheus where a PodMonitor reads them', () => {
+  const files = chartFiles()
+  for (const service of ['gateway', 'facilitator']) {
+    const lines = (files[`templates/${service}-deployment.yaml`] ?? '').split('\n')
+    const annotations = lines.flatMap((line, index) => (line.includes('prometheus.io/') ? [index] : []))
+    expect(annotations).toHaveLength(3)
+    for (const index of annotations)
+      expect([lines[index - 1]?.trim(), lines[index + 1]?.trim()]).toEqual([
+        '{{- if not .Values.podMonitor.enabled }}',
+        '{{- end }}',
+      ])
+  }
+})

@@ -30,6 +30,8 @@ type Templates = {
   block: (expression: string) => string
   /** A line that is there if the value is set. */
   line: (value: string) => string
+  /** A line with this value, which is there unless the expression is true. */
+  unless: (expression: string, value: string) => string
   /** For a text of several lines. */
   text: (value: string) => string
   fill: (yaml: string) => string
@@ -44,6 +46,7 @@ function createTemplates(): Templates {
     value: place('V'),
     block: place('B'),
     line: place('L'),
+    unless: (expression, value) => place('U')(`${expression}\n${stringify(value, YAML).trim()}`),
     text: place('T'),
     fill: (yaml) =>
       yaml
@@ -52,6 +55,10 @@ function createTemplates(): Templates {
         })
         .replace(/^( *)(\S+): __L(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           return `${indent}{{- with ${at(index)} }}\n${indent}${key}: {{ . | quote }}\n${indent}{{- end }}`
+        })
+        .replace(/^( *)(\S+): __U(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
+          const [expression, value] = at(index).split('\n')
+          return `${indent}{{- if not ${expression} }}\n${indent}${key}: ${value}\n${indent}{{- end }}`
         })
         .replace(/^( *)(\S+): __T(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           return `${indent}${key}: |\n{{ ${at(index)} | indent ${indent.length + 2} }}`
@@ -146,7 +153,11 @@ function edit(manifest: Manifest, templates: Templates) {
   if (manifest.kind === 'Ingress') editIngress(manifest as Manifest & IIngress, templates)
 }
 
-function editWorkload(manifest: Manifest, service: Service | undefined, { value, block, line }: Templates) {
+function editWorkload(
+  manifest: Manifest,
+  service: Service | undefined,
+  { value, block, line, unless }: Templates,
+) {
   const [workload] = workloadsOf([manifest])
   const template = workload?.spec?.template
   if (!workload || !template || !service) return
@@ -169,10 +180,15 @@ function editWorkload(manifest: Manifest, service: Service | undefined, { value,
     `checksum/${name}`,
     value(`include (print $.Template.BasePath "/${name}-configmap.yaml") . | sha256sum`),
   ])
+  // A pod that a PodMonitor and a job of the annotations read would be in every sum twice.
+  const annotations = Object.entries(template.metadata?.annotations ?? {}).map(([name, given]) => [
+    name,
+    name.startsWith('prometheus.io/') ? unless('.Values.podMonitor.enabled', given) : given,
+  ])
   template.metadata = {
     ...template.metadata,
     annotations: {
-      ...template.metadata?.annotations,
+      ...(Object.fromEntries(annotations) as Record<string, string>),
       ...(Object.fromEntries(sums) as Record<string, string>),
     },
   }

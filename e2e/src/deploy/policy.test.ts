@@ -45,6 +45,7 @@ type Selector = {
   matchLabels?: Record<string, string>
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
 }
+type PodMonitor = { spec: { selector: Selector; podMetricsEndpoints: object[] } }
 const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>) =>
   Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
   matchExpressions.every(
@@ -238,6 +239,19 @@ describe.each(renderings)('%s', (_, read) => {
       }
       const { priorityClassName } = podOf(workload) ?? {}
       if (priorityClassName) expect(ofKind('PriorityClass').map(nameOf)).toContain(priorityClassName)
+    }
+  })
+
+  test('Prometheus reads each pod of a service by a PodMonitor or by its annotations, not by both', () => {
+    const monitors = ofKind<PodMonitor>('PodMonitor')
+    for (const deployment of ofKind<IDeployment>('Deployment')) {
+      const { labels = {}, annotations = {} } = deployment.spec?.template.metadata ?? {}
+      const reading = monitors.filter(({ spec }) => selects(spec.selector, labels))
+      const isAnnotated = Object.keys(annotations).some((name) => name.startsWith('prometheus.io/'))
+      expect([nameOf(deployment), reading.length]).toEqual([nameOf(deployment), isAnnotated ? 0 : 1])
+      // The operator sets a label "endpoint", which circuits have too.
+      for (const { spec } of reading)
+        expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'metrics', honorLabels: true }])
     }
   })
 

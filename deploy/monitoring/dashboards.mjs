@@ -109,10 +109,10 @@ const gateway = [
         [[`tollgate:http_errors:ratio_rate5m{${own('gateway')}}`, '{{job}}']],
       ],
       [
-        'Ledger: violations and overdue',
+        'Ledger: violated accounts and overdue',
         'short',
         [
-          ['sum by (invariant) (tollgate_ledger_violations_total)', '{{invariant}}'],
+          ['max by (invariant) (tollgate_ledger_violated_accounts)', '{{invariant}}'],
           ['max by (kind) (tollgate_ledger_overdue)', 'overdue {{kind}}'],
         ],
       ],

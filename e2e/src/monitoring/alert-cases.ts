@@ -106,11 +106,33 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TollgateLedgerViolated',
-    at: '10m',
-    fires: { 'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0x5 1x120' },
+    at: '50m',
+    // The process is restarted, and has not found it again yet.
+    fires: {
+      'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0x5 1x70 0x120',
+      'tollgate_ledger_violated_accounts{invariant="balance_is_negative"}': '0x5 1x70 0x120',
+    },
     labels: { invariant: 'balance_is_negative' },
-    summary: 'the audit found accounts with balance_is_negative',
-    quiet: { 'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '1x120' },
+    summary: 'the audit finds accounts with balance_is_negative',
+    // The counter still has it, though the account is repaired.
+    quiet: {
+      'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0+1x120',
+      'tollgate_ledger_violated_accounts{invariant="balance_is_negative"}': '0x120',
+    },
+  },
+  {
+    alert: 'TollgateLedgerUnaudited',
+    at: '49h',
+    // Each process is restarted before its audit has reached all accounts.
+    fires: {
+      'tollgate_ledger_audit_timestamp_seconds{instance="a"}': '0x3000 _x3000',
+      'tollgate_ledger_audit_timestamp_seconds{instance="b"}': '_x3000 0x3000',
+    },
+    summary: 'no gateway has completed an audit of all accounts for a day',
+    quiet: {
+      'tollgate_ledger_audit_timestamp_seconds{instance="a"}': '0x6000',
+      'tollgate_ledger_audit_timestamp_seconds{instance="b"}': '0x2900 90000+30x3100',
+    },
   },
   {
     alert: 'TollgateLedgerOverdue',

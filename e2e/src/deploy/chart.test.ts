@@ -44,3 +44,17 @@ test('the pods of the chart have no annotations for Prometheus where a PodMonito
       ])
   }
 })
+
+test('the chart quotes every variable, and has the proxies of its Ingress', () => {
+  const files = chartFiles()
+  for (const service of ['gateway', 'facilitator']) {
+    const template = files[`templates/${service}-config-configmap.yaml`] ?? ''
+    expect(template).not.toContain('toYaml')
+    expect(template).toMatch(/\$value .*\| quote }}/)
+    expect(template).toContain(
+      '"TRUSTED_PROXIES" .Values.ingress.trustedProxies) (dict) .Values.ingress.enabled',
+    )
+    expect(template).toContain(`merge (dict) .Values.${service}.config $proxies`)
+  }
+  expect(files['values.yaml']).toContain('trustedProxies: 1')
+})

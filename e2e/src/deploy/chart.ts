@@ -32,6 +32,8 @@ type Templates = {
   line: (value: string) => string
   /** A line with this value, which is there unless the expression is true. */
   unless: (expression: string, value: string) => string
+  /** For the variables of a service. */
+  variables: (expression: string) => string
   /** For a text of several lines. */
   text: (value: string) => string
   fill: (yaml: string) => string
@@ -47,6 +49,7 @@ function createTemplates(): Templates {
     block: place('B'),
     line: place('L'),
     unless: (expression, value) => place('U')(`${expression}\n${stringify(value, YAML).trim()}`),
+    variables: place('C'),
     text: place('T'),
     fill: (yaml) =>
       yaml
@@ -60,12 +63,23 @@ function createTemplates(): Templates {
           const [expression, value] = at(index).split('\n')
           return `${indent}{{- if not ${expression} }}\n${indent}${key}: ${value}\n${indent}{{- end }}`
         })
+        .replace(/^( *)(\S+): __C(\d+)__$/gm, (_, indent: string, key: string, index: string) =>
+          [`${indent}${key}:`, ...variablesOf(at(index)).map((line) => `${indent}  ${line}`)].join('\n'),
+        )
         .replace(/^( *)(\S+): __T(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           return `${indent}${key}: |\n{{ ${at(index)} | indent ${indent.length + 2} }}`
         })
         .replace(/__V(\d+)__/g, (_, index: string) => `{{ ${at(index)} }}`),
   }
 }
+
+/** All quoted: the API refuses a ConfigMap with a number. Not by toString, which gives a large number an exponent. */
+const variablesOf = (config: string) => [
+  '{{- $proxies := ternary (dict "TRUSTED_PROXIES" .Values.ingress.trustedProxies) (dict) .Values.ingress.enabled }}',
+  `{{- range $name, $value := merge (dict) ${config} $proxies }}`,
+  '{{ $name }}: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}',
+  '{{- end }}',
+]
 
 /** The files of the Helm chart below `k8s/chart`, from the base; its optional objects are those of the production overlay. */
 export function chartFiles(): Record<string, string> {
@@ -125,7 +139,7 @@ function templateOf(original: Manifest, condition: string): string {
 
 function edit(manifest: Manifest, templates: Templates) {
   const { name } = manifest.metadata
-  const { value, block, text } = templates
+  const { value, variables, text } = templates
   const service = services.find((one) => name === one || name.startsWith(`${one}-`))
   editWorkload(manifest, service, templates)
   if (manifest.kind === 'ConfigMap') {
@@ -134,7 +148,8 @@ function edit(manifest: Manifest, templates: Templates) {
       'gateway-catalog': ['catalog.yaml', '.Values.catalog'],
     }
     const [file, given] = texts[name] ?? []
-    const data = file === undefined ? block(`.Values.${service ?? ''}.config`) : { [file]: text(given ?? '') }
+    const data =
+      file === undefined ? variables(`.Values.${service ?? ''}.config`) : { [file]: text(given ?? '') }
     Object.assign(manifest, { data })
   }
   if (manifest.kind === 'HorizontalPodAutoscaler') {
@@ -268,11 +283,12 @@ function values(manifests: readonly Manifest[]): string {
     ],
     ['Requires the operator of Prometheus.', { podMonitor: { enabled: false } }],
     [
-      'With TLS, for both services.',
+      'With TLS, for both services. trustedProxies: how many proxies are before the pods, the controller included.',
       {
         ingress: {
           enabled: false,
           className: ingress.spec?.ingressClassName,
+          trustedProxies: 1,
           tlsSecretName: 'tollgate-tls',
           hosts: { gateway: 'rpc.example.com', facilitator: 'facilitator.example.com' },
           annotations: ingress.metadata.annotations,

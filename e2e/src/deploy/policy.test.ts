@@ -175,8 +175,18 @@ describe.each(renderings)('%s', (_, read) => {
   test('no pod accepts a connection, and none reaches metadata, unless a policy allows it', () => {
     const policies = ofKind<INetworkPolicy>('NetworkPolicy')
     const [all] = policies.filter(({ metadata }) => metadata.name === 'default')
-    expect(all?.spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    expect(all?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] })
     expect(all?.spec?.ingress ?? []).toEqual([])
+    for (const workload of workloads) {
+      expect(labelsOf(workload)).toMatchObject({ 'app.kubernetes.io/part-of': 'tollgate' })
+      expect(selects(all?.spec?.podSelector ?? {}, labelsOf(workload))).toBe(true)
+    }
+    // The namespace can have other pods, which keep their connections.
+    for (const { metadata, spec } of policies)
+      expect([metadata.name, selects(spec?.podSelector ?? {}, { app: 'of-another' })]).toEqual([
+        metadata.name,
+        false,
+      ])
     for (const { spec } of policies)
       for (const { to = [] } of spec?.egress ?? []) {
         expect(to).not.toEqual([])
@@ -253,6 +263,16 @@ describe.each(renderings)('%s', (_, read) => {
       for (const { spec } of reading)
         expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'metrics', honorLabels: true }])
     }
+  })
+
+  test('with an ingress, both services take the address of a client from it', () => {
+    const ingresses = ofKind<IIngress>('Ingress')
+    const configs = ofKind<IConfigMap>('ConfigMap').filter(({ metadata: { name } }) =>
+      /^(gateway|facilitator)-config\b/.test(name),
+    )
+    expect(configs).toHaveLength(2)
+    for (const { data } of configs)
+      expect(data?.['TRUSTED_PROXIES']).toBe(ingresses.length === 0 ? undefined : '1')
   })
 
   test('the ingress serves every host by TLS', () => {

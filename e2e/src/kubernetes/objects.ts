@@ -19,7 +19,13 @@ const APPLY = ['apply', '--server-side', '--validate=strict', '--warnings-as-err
 const NAMESPACE = 'tollgate'
 
 export async function renderings(helm: string): Promise<[name: string, manifests: Manifest[]][]> {
-  const options = ['ingress.enabled=true', 'podMonitor.enabled=true', 'priorityClassName=tollgate']
+  const numbers = ['gateway.config.DATABASE_POOL_SIZE=20', 'facilitator.config.SETTLE_TIMEOUT_SECONDS=20']
+  const options = [
+    'ingress.enabled=true',
+    'podMonitor.enabled=true',
+    'priorityClassName=tollgate',
+    ...numbers,
+  ]
   return [
     ...['base', 'overlays/example', 'overlays/production'].map((path): [string, Manifest[]] => [
       `k8s/${path}`,

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { chartFiles, chartFolder } from './chart'
 
 test('k8s/chart is what node e2e/dist/deploy/write-chart.js writes', () => {
@@ -57,4 +58,19 @@ test('the chart quotes every variable, and has the proxies of its Ingress', () =
     expect(template).toContain(`merge (dict) .Values.${service}.config $proxies`)
   }
   expect(files['values.yaml']).toContain('trustedProxies: 1')
+})
+
+test('no template of the chart is a Secret, nor depends on what is in the cluster; its Job creates the one of the client key', () => {
+  const files = chartFiles()
+  expect(Object.values(files).filter((text) => /^kind: Secret$|lookup/m.test(text))).toEqual([])
+  const role = (files['templates/gateway-client-key-role.yaml'] ?? '').split('\nrules:\n')[1] ?? ''
+  expect(parse(role)).toEqual([
+    {
+      apiGroups: [''],
+      resources: ['secrets'],
+      resourceNames: ['gateway-client-key'],
+      verbs: ['get', 'patch'],
+    },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  ])
 })

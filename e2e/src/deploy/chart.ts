@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
+import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
 import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { parse, stringify } from 'yaml'
 import { base, containersOf, documentsIn, type Manifest, render, root, workloadsOf } from './kustomize'
@@ -14,7 +15,6 @@ type Service = (typeof services)[number]
 /** Objects that the Jobs before an upgrade need; Helm creates hooks in the order of their weights. */
 const HOOKS: Readonly<Record<string, string>> = {
   'ConfigMap gateway-catalog': '-10',
-  'Secret gateway-client-key': '-10',
   'ServiceAccount gateway-client-key': '-10',
   'ServiceAccount migrations': '-10',
   'Role gateway-client-key': '-9',
@@ -22,6 +22,15 @@ const HOOKS: Readonly<Record<string, string>> = {
   'Job facilitator-migrate': '0',
   'Job gateway-migrate': '1',
 }
+
+/**
+ * Not in the chart: as a hook it would be replaced with each release, and its key lost, unless the template looks for it, which a
+ * program that only renders the chart does not. The chart's Job creates it.
+ */
+export const MADE_BY_JOB = 'Secret gateway-client-key'
+/** A right to create cannot be limited to a name. */
+export const CREATION: IPolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['create'] }
+type IPolicyRule = NonNullable<IRole['rules']>[number]
 
 type Templates = {
   /** A place for the value of a template expression. */
@@ -103,8 +112,7 @@ const fileOf = ({ kind, metadata }: Manifest) => `templates/${metadata.name}-${k
 
 /** Empty: always there. Undefined: not in the chart. */
 function conditionOf(manifest: Manifest, isInBase: boolean): string | undefined {
-  if (nameOf(manifest) === 'Secret gateway-client-key')
-    return 'not (lookup "v1" "Secret" .Release.Namespace "gateway-client-key")'
+  if (nameOf(manifest) === MADE_BY_JOB) return undefined
   if (isInBase) return ''
   const conditions: Record<string, string> = {
     Ingress: '.Values.ingress.enabled',
@@ -162,6 +170,7 @@ function edit(manifest: Manifest, templates: Templates) {
     const target = spec?.metrics?.[0]?.resource?.target
     Object.assign(target ?? {}, { averageUtilization: value(`${at}.targetCpuPercent`) })
   }
+  if (manifest.kind === 'Role') (manifest as Manifest & IRole).rules?.push(CREATION)
   if (manifest.kind === 'RoleBinding')
     for (const subject of (manifest as Manifest & { subjects: { namespace: string }[] }).subjects)
       subject.namespace = value('.Release.Namespace | quote')

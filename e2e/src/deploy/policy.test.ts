@@ -219,6 +219,13 @@ describe.each(renderings)('%s', (_, read) => {
     for (const workload of workloads) {
       if (ports(workload).includes('all')) continue
       expect(ports(workload)).toEqual(expect.arrayContaining([53, 5432, 6379]))
+      const names = allowed(workload).filter((rule) => rule.ports?.some(({ port }) => port === 53))
+      // A resolver can be a pod of any namespace, or at a link-local address of the node.
+      expect(names.flatMap(({ to = [] }) => to)).toEqual([
+        { namespaceSelector: {} },
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] } },
+        { ipBlock: { cidr: '::/0', except: ['fd00:ec2::254/128'] } },
+      ])
       const calls: Record<string, (string | number)[]> = {
         gateway: [443, 'http'],
         facilitator: [443],

@@ -4,6 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 const RATE = '$__rate_interval'
 const own = (job) => `job=~"(.+/)?${job}"`
+/** Of one job only: a pod that a second job scrapes too would count twice. */
+const ofJob = (job, expr) =>
+  expr.replace(
+    /\b(?:tollgate|nodejs|process)_\w+(?:\{([^}]*)\})?/g,
+    (series, labels = '') => `${series.split('{')[0]}{${[own(job), labels].filter(Boolean).join()}}`,
+  )
 const rate = (metric, by = '', labels = '') =>
   `sum${by && ` by (${by})`} (rate(${metric}${labels && `{${labels}}`}[${RATE}]))`
 const quantile = (q, metric, by = '', labels = '') =>
@@ -12,79 +18,75 @@ const percentiles = (metric, labels = '') =>
   [0.5, 0.95, 0.99].map((q) => [quantile(q, metric, '', labels), `p${q * 100}`])
 
 /** The rows of what both services export. */
-const traffic = (job, more = []) => [
+const traffic = (more = []) => [
   'Traffic',
   [
     [
       'Requests by status',
       'reqps',
-      [[rate('tollgate_http_request_duration_seconds_count', 'status', own(job)), '{{status}}']],
+      [[rate('tollgate_http_request_duration_seconds_count', 'status'), '{{status}}']],
     ],
     [
       'Requests in flight',
       'short',
-      [[`sum by (instance) (tollgate_http_requests_in_flight{${own(job)}})`, '{{instance}}']],
+      [[`sum by (instance) (tollgate_http_requests_in_flight)`, '{{instance}}']],
     ],
     ...more,
   ],
 ]
-const resources = (job) => [
+const resources = [
   'Resources',
   [
     [
       'Connections to Postgres',
       'short',
       [
-        [`sum by (state) (tollgate_postgres_connections{${own(job)}})`, '{{state}}'],
-        [`sum(tollgate_postgres_waiting_queries{${own(job)}})`, 'waiting queries'],
-        [`sum(tollgate_postgres_connections_max{${own(job)}})`, 'maximum'],
+        [`sum by (state) (tollgate_postgres_connections)`, '{{state}}'],
+        [`sum(tollgate_postgres_waiting_queries)`, 'waiting queries'],
+        [`sum(tollgate_postgres_connections_max)`, 'maximum'],
       ],
     ],
-    ['Redis commands', 's', percentiles('tollgate_redis_command_duration_seconds', own(job))],
+    ['Redis commands', 's', percentiles('tollgate_redis_command_duration_seconds')],
     [
       'Redis: 1 connected, 0 not',
       'short',
       [
-        [`min(tollgate_redis_up{${own(job)}})`, 'connected'],
-        [rate('tollgate_redis_command_errors_total', '', own(job)), 'errors per second'],
+        [`min(tollgate_redis_up)`, 'connected'],
+        [rate('tollgate_redis_command_errors_total'), 'errors per second'],
       ],
     ],
     [
       'Event loop delay, p99',
       's',
-      [[`max by (instance) (nodejs_eventloop_lag_p99_seconds{${own(job)}})`, '{{instance}}']],
+      [[`max by (instance) (nodejs_eventloop_lag_p99_seconds)`, '{{instance}}']],
     ],
-    [
-      'CPU',
-      'short',
-      [[`sum by (instance) (rate(process_cpu_seconds_total{${own(job)}}[${RATE}]))`, '{{instance}}']],
-    ],
+    ['CPU', 'short', [[`sum by (instance) (rate(process_cpu_seconds_total[${RATE}]))`, '{{instance}}']]],
     [
       'Memory',
       'bytes',
       [
-        [`max by (instance) (process_resident_memory_bytes{${own(job)}})`, 'resident {{instance}}'],
-        [`max by (instance) (nodejs_heap_size_used_bytes{${own(job)}})`, 'heap {{instance}}'],
+        [`max by (instance) (process_resident_memory_bytes)`, 'resident {{instance}}'],
+        [`max by (instance) (nodejs_heap_size_used_bytes)`, 'heap {{instance}}'],
       ],
     ],
     [
       'Webhooks',
       'short',
       [
-        [rate('tollgate_webhook_deliveries_total', 'outcome', own(job)), '{{outcome}} per second'],
-        [`max(tollgate_webhook_deliveries_pending{${own(job)}})`, 'pending'],
+        [rate('tollgate_webhook_deliveries_total', 'outcome'), '{{outcome}} per second'],
+        [`max(tollgate_webhook_deliveries_pending)`, 'pending'],
       ],
     ],
     [
       'Rows deleted by the retention job',
       'short',
-      [[`sum by (task) (increase(tollgate_retention_rows_total{${own(job)}}[1h]))`, '{{task}}']],
+      [[`sum by (task) (increase(tollgate_retention_rows_total[1h]))`, '{{task}}']],
     ],
   ],
 ]
 
 const gateway = [
-  traffic('gateway', [
+  traffic([
     ['Calls by chain', 'reqps', [[rate('tollgate_calls_total', 'chain'), '{{chain}}']]],
     [
       'Calls by class of method',
@@ -107,10 +109,10 @@ const gateway = [
         [[`tollgate:http_errors:ratio_rate5m{${own('gateway')}}`, '{{job}}']],
       ],
       [
-        'Ledger: violations and overdue',
+        'Ledger: violated accounts and overdue',
         'short',
         [
-          ['sum by (invariant) (tollgate_ledger_violations_total)', '{{invariant}}'],
+          ['max by (invariant) (tollgate_ledger_violated_accounts)', '{{invariant}}'],
           ['max by (kind) (tollgate_ledger_overdue)', 'overdue {{kind}}'],
         ],
       ],
@@ -237,11 +239,11 @@ const gateway = [
       ],
     ],
   ],
-  resources('gateway'),
+  resources,
 ]
 
 const facilitator = [
-  traffic('facilitator', [
+  traffic([
     [
       'Requests to verify and settle',
       'reqps',
@@ -363,18 +365,23 @@ const facilitator = [
       [
         'Leaders',
         'short',
-        [['sum by (network, signer) (tollgate_signer_is_leader)', '{{network}} {{signer}}']],
+        [
+          [
+            'sum by (network, signer) (max by (network, signer, instance) (tollgate_signer_is_leader))',
+            '{{network}} {{signer}}',
+          ],
+        ],
       ],
     ],
   ],
-  resources('facilitator'),
+  resources,
 ]
 
 const COLUMNS = 3
 const [WIDTH, HEIGHT] = [24 / COLUMNS, 8]
 const datasource = { type: 'prometheus', uid: '${datasource}' }
 
-function panelsOf(rows) {
+function panelsOf(service, rows) {
   let [id, y] = [0, 0]
   return rows.flatMap(([title, panels]) => {
     const row = {
@@ -411,7 +418,7 @@ function panelsOf(rows) {
       targets: queries.map(([expr, legendFormat], target) => ({
         refId: String.fromCharCode(65 + target),
         datasource,
-        expr,
+        expr: ofJob(service, expr),
         legendFormat,
         exemplar: expr.startsWith('histogram_quantile'),
       })),
@@ -445,7 +452,7 @@ const dashboardOf = (service, rows) => ({
     ],
   },
   annotations: { list: [] },
-  panels: panelsOf(rows),
+  panels: panelsOf(service, rows),
 })
 
 export const dashboards = {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { chartFiles, chartFolder } from './chart'
 
 test('k8s/chart is what node e2e/dist/deploy/write-chart.js writes', () => {
@@ -29,4 +30,47 @@ test('a change of a ConfigMap of the chart starts new pods of the service that r
       )
     }
   }
+})
+
+test('the pods of the chart have no annotations for Prometheus where a PodMonitor reads them', () => {
+  const files = chartFiles()
+  for (const service of ['gateway', 'facilitator']) {
+    const lines = (files[`templates/${service}-deployment.yaml`] ?? '').split('\n')
+    const annotations = lines.flatMap((line, index) => (line.includes('prometheus.io/') ? [index] : []))
+    expect(annotations).toHaveLength(3)
+    for (const index of annotations)
+      expect([lines[index - 1]?.trim(), lines[index + 1]?.trim()]).toEqual([
+        '{{- if not .Values.podMonitor.enabled }}',
+        '{{- end }}',
+      ])
+  }
+})
+
+test('the chart quotes every variable, and has the proxies of its Ingress', () => {
+  const files = chartFiles()
+  for (const service of ['gateway', 'facilitator']) {
+    const template = files[`templates/${service}-config-configmap.yaml`] ?? ''
+    expect(template).not.toContain('toYaml')
+    expect(template).toMatch(/\$value .*\| quote }}/)
+    expect(template).toContain(
+      '"TRUSTED_PROXIES" .Values.ingress.trustedProxies) (dict) .Values.ingress.enabled',
+    )
+    expect(template).toContain(`merge (dict) .Values.${service}.config $proxies`)
+  }
+  expect(files['values.yaml']).toContain('trustedProxies: 1')
+})
+
+test('no template of the chart is a Secret, nor depends on what is in the cluster; its Job creates the one of the client key', () => {
+  const files = chartFiles()
+  expect(Object.values(files).filter((text) => /^kind: Secret$|lookup/m.test(text))).toEqual([])
+  const role = (files['templates/gateway-client-key-role.yaml'] ?? '').split('\nrules:\n')[1] ?? ''
+  expect(parse(role)).toEqual([
+    {
+      apiGroups: [''],
+      resources: ['secrets'],
+      resourceNames: ['gateway-client-key'],
+      verbs: ['get', 'patch'],
+    },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  ])
 })

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
+import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
 import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { parse, stringify } from 'yaml'
 import { base, containersOf, documentsIn, type Manifest, render, root, workloadsOf } from './kustomize'
@@ -14,7 +15,6 @@ type Service = (typeof services)[number]
 /** Objects that the Jobs before an upgrade need; Helm creates hooks in the order of their weights. */
 const HOOKS: Readonly<Record<string, string>> = {
   'ConfigMap gateway-catalog': '-10',
-  'Secret gateway-client-key': '-10',
   'ServiceAccount gateway-client-key': '-10',
   'ServiceAccount migrations': '-10',
   'Role gateway-client-key': '-9',
@@ -23,6 +23,15 @@ const HOOKS: Readonly<Record<string, string>> = {
   'Job gateway-migrate': '1',
 }
 
+/**
+ * Not in the chart: as a hook it would be replaced with each release, and its key lost, unless the template looks for it, which a
+ * program that only renders the chart does not. The chart's Job creates it.
+ */
+export const MADE_BY_JOB = 'Secret gateway-client-key'
+/** A right to create cannot be limited to a name. */
+export const CREATION: IPolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['create'] }
+type IPolicyRule = NonNullable<IRole['rules']>[number]
+
 type Templates = {
   /** A place for the value of a template expression. */
   value: (expression: string) => string
@@ -30,6 +39,10 @@ type Templates = {
   block: (expression: string) => string
   /** A line that is there if the value is set. */
   line: (value: string) => string
+  /** A line with this value, which is there unless the expression is true. */
+  unless: (expression: string, value: string) => string
+  /** For the variables of a service. */
+  variables: (expression: string) => string
   /** For a text of several lines. */
   text: (value: string) => string
   fill: (yaml: string) => string
@@ -44,6 +57,8 @@ function createTemplates(): Templates {
     value: place('V'),
     block: place('B'),
     line: place('L'),
+    unless: (expression, value) => place('U')(`${expression}\n${stringify(value, YAML).trim()}`),
+    variables: place('C'),
     text: place('T'),
     fill: (yaml) =>
       yaml
@@ -53,12 +68,27 @@ function createTemplates(): Templates {
         .replace(/^( *)(\S+): __L(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           return `${indent}{{- with ${at(index)} }}\n${indent}${key}: {{ . | quote }}\n${indent}{{- end }}`
         })
+        .replace(/^( *)(\S+): __U(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
+          const [expression, value] = at(index).split('\n')
+          return `${indent}{{- if not ${expression} }}\n${indent}${key}: ${value}\n${indent}{{- end }}`
+        })
+        .replace(/^( *)(\S+): __C(\d+)__$/gm, (_, indent: string, key: string, index: string) =>
+          [`${indent}${key}:`, ...variablesOf(at(index)).map((line) => `${indent}  ${line}`)].join('\n'),
+        )
         .replace(/^( *)(\S+): __T(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           return `${indent}${key}: |\n{{ ${at(index)} | indent ${indent.length + 2} }}`
         })
         .replace(/__V(\d+)__/g, (_, index: string) => `{{ ${at(index)} }}`),
   }
 }
+
+/** All quoted: the API refuses a ConfigMap with a number. Not by toString, which gives a large number an exponent. */
+const variablesOf = (config: string) => [
+  '{{- $proxies := ternary (dict "TRUSTED_PROXIES" .Values.ingress.trustedProxies) (dict) .Values.ingress.enabled }}',
+  `{{- range $name, $value := merge (dict) ${config} $proxies }}`,
+  '{{ $name }}: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}',
+  '{{- end }}',
+]
 
 /** The files of the Helm chart below `k8s/chart`, from the base; its optional objects are those of the production overlay. */
 export function chartFiles(): Record<string, string> {
@@ -82,8 +112,7 @@ const fileOf = ({ kind, metadata }: Manifest) => `templates/${metadata.name}-${k
 
 /** Empty: always there. Undefined: not in the chart. */
 function conditionOf(manifest: Manifest, isInBase: boolean): string | undefined {
-  if (nameOf(manifest) === 'Secret gateway-client-key')
-    return 'not (lookup "v1" "Secret" .Release.Namespace "gateway-client-key")'
+  if (nameOf(manifest) === MADE_BY_JOB) return undefined
   if (isInBase) return ''
   const conditions: Record<string, string> = {
     Ingress: '.Values.ingress.enabled',
@@ -118,7 +147,7 @@ function templateOf(original: Manifest, condition: string): string {
 
 function edit(manifest: Manifest, templates: Templates) {
   const { name } = manifest.metadata
-  const { value, block, text } = templates
+  const { value, variables, text } = templates
   const service = services.find((one) => name === one || name.startsWith(`${one}-`))
   editWorkload(manifest, service, templates)
   if (manifest.kind === 'ConfigMap') {
@@ -127,7 +156,8 @@ function edit(manifest: Manifest, templates: Templates) {
       'gateway-catalog': ['catalog.yaml', '.Values.catalog'],
     }
     const [file, given] = texts[name] ?? []
-    const data = file === undefined ? block(`.Values.${service ?? ''}.config`) : { [file]: text(given ?? '') }
+    const data =
+      file === undefined ? variables(`.Values.${service ?? ''}.config`) : { [file]: text(given ?? '') }
     Object.assign(manifest, { data })
   }
   if (manifest.kind === 'HorizontalPodAutoscaler') {
@@ -140,13 +170,18 @@ function edit(manifest: Manifest, templates: Templates) {
     const target = spec?.metrics?.[0]?.resource?.target
     Object.assign(target ?? {}, { averageUtilization: value(`${at}.targetCpuPercent`) })
   }
+  if (manifest.kind === 'Role') (manifest as Manifest & IRole).rules?.push(CREATION)
   if (manifest.kind === 'RoleBinding')
     for (const subject of (manifest as Manifest & { subjects: { namespace: string }[] }).subjects)
       subject.namespace = value('.Release.Namespace | quote')
   if (manifest.kind === 'Ingress') editIngress(manifest as Manifest & IIngress, templates)
 }
 
-function editWorkload(manifest: Manifest, service: Service | undefined, { value, block, line }: Templates) {
+function editWorkload(
+  manifest: Manifest,
+  service: Service | undefined,
+  { value, block, line, unless }: Templates,
+) {
   const [workload] = workloadsOf([manifest])
   const template = workload?.spec?.template
   if (!workload || !template || !service) return
@@ -169,10 +204,15 @@ function editWorkload(manifest: Manifest, service: Service | undefined, { value,
     `checksum/${name}`,
     value(`include (print $.Template.BasePath "/${name}-configmap.yaml") . | sha256sum`),
   ])
+  // A pod that a PodMonitor and a job of the annotations read would be in every sum twice.
+  const annotations = Object.entries(template.metadata?.annotations ?? {}).map(([name, given]) => [
+    name,
+    name.startsWith('prometheus.io/') ? unless('.Values.podMonitor.enabled', given) : given,
+  ])
   template.metadata = {
     ...template.metadata,
     annotations: {
-      ...template.metadata?.annotations,
+      ...(Object.fromEntries(annotations) as Record<string, string>),
       ...(Object.fromEntries(sums) as Record<string, string>),
     },
   }
@@ -252,11 +292,12 @@ function values(manifests: readonly Manifest[]): string {
     ],
     ['Requires the operator of Prometheus.', { podMonitor: { enabled: false } }],
     [
-      'With TLS, for both services.',
+      'With TLS, for both services. trustedProxies: how many proxies are before the pods, the controller included.',
       {
         ingress: {
           enabled: false,
           className: ingress.spec?.ingressClassName,
+          trustedProxies: 1,
           tlsSecretName: 'tollgate-tls',
           hosts: { gateway: 'rpc.example.com', facilitator: 'facilitator.example.com' },
           annotations: ingress.metadata.annotations,

@@ -16,7 +16,13 @@ type Network = {
   ecosystem: string
   chain_id: string
   fee_denom?: string
-  assets: { asset: string; decimals: string }[]
+  max_gas?: string
+  max_fee_per_gas?: string
+  gas_price?: string
+  gasless_max_fee?: string
+  signer_balance_warning?: string
+  max_fees_per_day?: string
+  assets: { asset: string; decimals: string; min_amount?: string }[]
 }
 const networksIn = (file: string) => parse(textOf(file), { schema: 'failsafe' }) as Network[]
 
@@ -83,6 +89,38 @@ test('every EVM network has its domain checked', () => {
 test('the denomination of USDC on Osmosis is that of its path from Noble', () => {
   const hash = createHash('sha256').update('transfer/channel-750/uusdc').digest('hex').toUpperCase()
   expect(networks.find(({ name }) => name === 'osmosis-1')?.assets[0]?.asset).toBe(`ibc/${hash}`)
+})
+
+/** The most that one settlement may reserve, with the defaults of apps/facilitator/networks.example.yaml. */
+function reservedBy({ max_gas = '300000', max_fee_per_gas = '100000000000', ...network }: Network): bigint {
+  if (network.ecosystem === 'evm') return BigInt(max_gas) * BigInt(max_fee_per_gas)
+  // With the fee of a grant. Without gasless payments the signer pays nothing.
+  const { gas_price: price, gasless_max_fee: fee } = network
+  return fee === undefined ? 0n : BigInt(fee) + BigInt(Math.ceil(Number(max_gas) * Number(price)))
+}
+const SETTLEMENTS = 4n
+
+test.each(networks.map((network) => [network.name, network] as const))(
+  '%s warns of a balance while it pays for some settlements, and its limit a day pays for them too',
+  (_, network) => {
+    const { signer_balance_warning: warning = '0', max_fees_per_day: limit = '0' } = network
+    // A signer that pays nothing has no balance to warn of.
+    expect(warning === '0').toBe(reservedBy(network) === 0n)
+    expect(BigInt(warning)).toBeGreaterThanOrEqual(SETTLEMENTS * reservedBy(network))
+    expect(BigInt(limit)).toBeGreaterThanOrEqual(SETTLEMENTS * reservedBy(network))
+  },
+)
+
+test('every plan sells for no less than the smallest payment of its network', () => {
+  for (const { network, amount } of plans) {
+    const [asset] = networks.find(({ name }) => name === network)?.assets ?? []
+    const least = BigInt(asset?.min_amount ?? 10n ** BigInt(Number(asset?.decimals) - 3))
+    expect([network, BigInt(amount) >= least]).toEqual([network, true])
+  }
+  // A settlement on Ethereum costs dollars.
+  expect(
+    BigInt(networks.find(({ name }) => name === 'ethereum')?.assets[0]?.min_amount ?? 0),
+  ).toBeGreaterThan(1_000_000n)
 })
 
 test('k8s/overlays/production serves networks of these', () => {

@@ -45,6 +45,7 @@ type Selector = {
   matchLabels?: Record<string, string>
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
 }
+type PodMonitor = { spec: { selector: Selector; podMetricsEndpoints: object[] } }
 const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>) =>
   Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
   matchExpressions.every(
@@ -174,8 +175,18 @@ describe.each(renderings)('%s', (_, read) => {
   test('no pod accepts a connection, and none reaches metadata, unless a policy allows it', () => {
     const policies = ofKind<INetworkPolicy>('NetworkPolicy')
     const [all] = policies.filter(({ metadata }) => metadata.name === 'default')
-    expect(all?.spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    expect(all?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] })
     expect(all?.spec?.ingress ?? []).toEqual([])
+    for (const workload of workloads) {
+      expect(labelsOf(workload)).toMatchObject({ 'app.kubernetes.io/part-of': 'tollgate' })
+      expect(selects(all?.spec?.podSelector ?? {}, labelsOf(workload))).toBe(true)
+    }
+    // The namespace can have other pods, which keep their connections.
+    for (const { metadata, spec } of policies)
+      expect([metadata.name, selects(spec?.podSelector ?? {}, { app: 'of-another' })]).toEqual([
+        metadata.name,
+        false,
+      ])
     for (const { spec } of policies)
       for (const { to = [] } of spec?.egress ?? []) {
         expect(to).not.toEqual([])
@@ -208,6 +219,13 @@ describe.each(renderings)('%s', (_, read) => {
     for (const workload of workloads) {
       if (ports(workload).includes('all')) continue
       expect(ports(workload)).toEqual(expect.arrayContaining([53, 5432, 6379]))
+      const names = allowed(workload).filter((rule) => rule.ports?.some(({ port }) => port === 53))
+      // A resolver can be a pod of any namespace, or at a link-local address of the node.
+      expect(names.flatMap(({ to = [] }) => to)).toEqual([
+        { namespaceSelector: {} },
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] } },
+        { ipBlock: { cidr: '::/0', except: ['fd00:ec2::254/128'] } },
+      ])
       const calls: Record<string, (string | number)[]> = {
         gateway: [443, 'http'],
         facilitator: [443],
@@ -239,6 +257,29 @@ describe.each(renderings)('%s', (_, read) => {
       const { priorityClassName } = podOf(workload) ?? {}
       if (priorityClassName) expect(ofKind('PriorityClass').map(nameOf)).toContain(priorityClassName)
     }
+  })
+
+  test('Prometheus reads each pod of a service by a PodMonitor or by its annotations, not by both', () => {
+    const monitors = ofKind<PodMonitor>('PodMonitor')
+    for (const deployment of ofKind<IDeployment>('Deployment')) {
+      const { labels = {}, annotations = {} } = deployment.spec?.template.metadata ?? {}
+      const reading = monitors.filter(({ spec }) => selects(spec.selector, labels))
+      const isAnnotated = Object.keys(annotations).some((name) => name.startsWith('prometheus.io/'))
+      expect([nameOf(deployment), reading.length]).toEqual([nameOf(deployment), isAnnotated ? 0 : 1])
+      // The operator sets a label "endpoint", which circuits have too.
+      for (const { spec } of reading)
+        expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'metrics', honorLabels: true }])
+    }
+  })
+
+  test('with an ingress, both services take the address of a client from it', () => {
+    const ingresses = ofKind<IIngress>('Ingress')
+    const configs = ofKind<IConfigMap>('ConfigMap').filter(({ metadata: { name } }) =>
+      /^(gateway|facilitator)-config\b/.test(name),
+    )
+    expect(configs).toHaveLength(2)
+    for (const { data } of configs)
+      expect(data?.['TRUSTED_PROXIES']).toBe(ingresses.length === 0 ? undefined : '1')
   })
 
   test('the ingress serves every host by TLS', () => {

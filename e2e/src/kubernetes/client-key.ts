@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { migrate, openFacilitatorDatabase } from '@tollgate/database'
 import { startPostgres } from '@tollgate/devnet'
 import { root } from '../deploy/kustomize'
+import { CREATION } from '../deploy/chart'
 import { withRecipients } from '../deploy/recipients'
 import { type Cluster } from './cluster'
 
@@ -140,6 +141,18 @@ export async function checkClientKey(
     say(`${isRefused ? 'ok' : 'FAILED'}: the service account may not ${words.join(' ')}`)
     if (!isRefused) problems.push(`the service account may ${words.join(' ')}`)
   }
+
+  // With the rights of the chart, whose Job creates the Secret.
+  const rule = JSON.stringify([{ op: 'add', path: '/rules/-', value: CREATION }])
+  await kubectl.expect('patch', 'role', SECRET, '--namespace', NAMESPACE, '--type=json', '--patch', rule)
+  await kubectl.expect('delete', 'secret', SECRET, '--namespace', NAMESPACE)
+  await pool.query('TRUNCATE users CASCADE')
+  const made = await oneKey(
+    'two runs at once without a Secret',
+    await Promise.all([job().ended, job().ended]),
+  )
+  const kept = await oneKey('the next run', [await job().ended])
+  if (made?.token !== kept?.token) problems.push('the run after the creation changed the key')
 
   await close()
   await postgres.stop()

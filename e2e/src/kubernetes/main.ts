@@ -11,7 +11,7 @@ const HELP = `Usage: node e2e/dist/kubernetes/main.js [--bin FOLDER]
 
 Applies k8s/base, the overlays and the chart to a real API server of Kubernetes, with strict validation of fields, warnings as
 errors and the restricted Pod Security level; compares the chart with the base; and runs the Job that makes the gateway's client
-key: twice, killed in between, two at once, and for a Secret that it may not read. Nothing is scheduled: there are no nodes.
+key: twice, killed in between, two at once, for a Secret that it may not read, and for one that it creates. Nothing is scheduled: there are no nodes.
 
   --bin FOLDER   where kube-apiserver, etcd and helm are, or are built from Go modules: half an hour and 3 GB
                  (default ~/.cache/tollgate/kubernetes)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { join } from 'node:path'
+import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
 import { parseAllDocuments, stringify } from 'yaml'
 import {
   base,
@@ -10,7 +11,7 @@ import {
   type Workload,
   workloadsOf,
 } from '../deploy/kustomize'
-import { chartFolder } from '../deploy/chart'
+import { chartFolder, CREATION, MADE_BY_JOB } from '../deploy/chart'
 import { type Cluster, output } from './cluster'
 import { KUBERNETES } from './tools'
 
@@ -19,7 +20,13 @@ const APPLY = ['apply', '--server-side', '--validate=strict', '--warnings-as-err
 const NAMESPACE = 'tollgate'
 
 export async function renderings(helm: string): Promise<[name: string, manifests: Manifest[]][]> {
-  const options = ['ingress.enabled=true', 'podMonitor.enabled=true', 'priorityClassName=tollgate']
+  const numbers = ['gateway.config.DATABASE_POOL_SIZE=20', 'facilitator.config.SETTLE_TIMEOUT_SECONDS=20']
+  const options = [
+    'ingress.enabled=true',
+    'podMonitor.enabled=true',
+    'priorityClassName=tollgate',
+    ...numbers,
+  ]
   return [
     ...['base', 'overlays/example', 'overlays/production'].map((path): [string, Manifest[]] => [
       `k8s/${path}`,
@@ -70,14 +77,19 @@ export function compareWithBase(chart: readonly Manifest[]): string[] {
   const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`
   const expected = new Map(
     render(base)
-      .filter(({ kind }) => kind !== 'Namespace')
-      .map((manifest) => [nameOf(manifest), bare(manifest)]),
+      .filter((manifest) => manifest.kind !== 'Namespace' && nameOf(manifest) !== MADE_BY_JOB)
+      .map((manifest) => [nameOf(manifest), bare(withCreation(manifest))]),
   )
   const given = new Map(chart.map((manifest) => [nameOf(manifest), bare(manifest)]))
   const names = new Set([...expected.keys(), ...given.keys()])
   return [...names]
     .filter((name) => !isDeepStrictEqual(expected.get(name), given.get(name)))
     .map((name) => `the chart differs from the base: ${name}`)
+}
+
+const withCreation = (manifest: Manifest): Manifest => {
+  const { rules = [] } = manifest as Manifest & IRole
+  return manifest.kind === 'Role' ? ({ ...manifest, rules: [...rules, CREATION] } as Manifest) : manifest
 }
 
 /** Applies a rendering, and removes it again unless it is to stay. Returns what the API server refuses or warns about. */

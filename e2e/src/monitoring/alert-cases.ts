@@ -13,6 +13,7 @@ export type AlertCase = {
 
 const base = { network: 'base' }
 const signer = { network: 'base', signer: '0xa' }
+const circuit = 'tollgate_upstream_circuit_state{chain="eip155:1",provider="one"'
 const gauge = (name: string, quiet: number, fires: number) => ({
   quiet: { [name]: `${quiet}x120` },
   fires: { [name]: `${fires}x120` },
@@ -30,6 +31,11 @@ const share = (
   })
   return { quiet: with_(quiet), fires: with_(fires) }
 }
+/** By a job of the pods' annotations, and by a PodMonitor, whose series have more labels. */
+const scrapedTwice = (name: string, values: string) => ({
+  [`${name},instance="10.0.0.1:9081",job="kubernetes-pods"}`]: values,
+  [`${name},instance="10.0.0.1:9081",job="tollgate/facilitator",pod="facilitator-1"}`]: values,
+})
 /** All observations are in the bucket up to `le`. */
 const histogram = (name: string, labels: string, le: string) => ({
   [`${name}_bucket{${labels},le="0.05"}`]: le === '0.05' ? '0+10x120' : '0x120',
@@ -70,10 +76,17 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TollgateUpstreamDown',
-    at: '20m',
-    ...gauge('tollgate_upstream_circuit_state{chain="eip155:1",provider="one",endpoint="rpc-0"}', 0, 2),
+    at: '30m',
+    // Each probe fails, and opens the circuit for less than the interval of the scrapes.
+    fires: { [`${circuit},endpoint="rpc-0"}`]: '2 1 1 1 1 '.repeat(24) },
     labels: { chain: 'eip155:1', provider: 'one', endpoint: 'rpc-0' },
-    summary: 'the circuit of rpc-0 of one on eip155:1 does not close',
+    summary: 'calls to rpc-0 of one on eip155:1 keep failing',
+    quiet: {
+      // Another provider serves the calls now, so that none probes this one.
+      [`${circuit},endpoint="rpc-0"}`]: '2x20 1x100',
+      // A probe was answered.
+      [`${circuit},endpoint="rpc-1"}`]: '2x57 0x62',
+    },
   },
   {
     alert: 'TollgateUpstreamSlow',
@@ -93,11 +106,33 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TollgateLedgerViolated',
-    at: '10m',
-    fires: { 'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0x5 1x120' },
+    at: '50m',
+    // The process is restarted, and has not found it again yet.
+    fires: {
+      'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0x5 1x70 0x120',
+      'tollgate_ledger_violated_accounts{invariant="balance_is_negative"}': '0x5 1x70 0x120',
+    },
     labels: { invariant: 'balance_is_negative' },
-    summary: 'the audit found accounts with balance_is_negative',
-    quiet: { 'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '1x120' },
+    summary: 'the audit finds accounts with balance_is_negative',
+    // The counter still has it, though the account is repaired.
+    quiet: {
+      'tollgate_ledger_violations_total{invariant="balance_is_negative"}': '0+1x120',
+      'tollgate_ledger_violated_accounts{invariant="balance_is_negative"}': '0x120',
+    },
+  },
+  {
+    alert: 'TollgateLedgerUnaudited',
+    at: '49h',
+    // Each process is restarted before its audit has reached all accounts.
+    fires: {
+      'tollgate_ledger_audit_timestamp_seconds{instance="a"}': '0x3000 _x3000',
+      'tollgate_ledger_audit_timestamp_seconds{instance="b"}': '_x3000 0x3000',
+    },
+    summary: 'no gateway has completed an audit of all accounts for a day',
+    quiet: {
+      'tollgate_ledger_audit_timestamp_seconds{instance="a"}': '0x6000',
+      'tollgate_ledger_audit_timestamp_seconds{instance="b"}': '0x2900 90000+30x3100',
+    },
   },
   {
     alert: 'TollgateLedgerOverdue',
@@ -202,7 +237,7 @@ export const alertCases: readonly AlertCase[] = [
     },
     labels: signer,
     summary: 'two processes lead 0xa on base: do two databases share it?',
-    quiet: { 'tollgate_signer_is_leader{network="base",signer="0xa",instance="a"}': '1x120' },
+    quiet: scrapedTwice('tollgate_signer_is_leader{network="base",signer="0xa"', '1x120'),
   },
   {
     alert: 'TollgateRemoteSignerFails',
@@ -210,7 +245,10 @@ export const alertCases: readonly AlertCase[] = [
     fires: { 'tollgate_signer_errors_total{network="base",signer="0xa",failure="timeout"}': '0+1x120' },
     labels: { ...signer, failure: 'timeout' },
     summary: 'requests to the remote signer of 0xa on base end with timeout',
-    quiet: { 'tollgate_signer_errors_total{network="base",signer="0xa",failure="timeout"}': '0+0.1x120' },
+    quiet: scrapedTwice(
+      'tollgate_signer_errors_total{network="base",signer="0xa",failure="timeout"',
+      '0+0.1x120',
+    ),
   },
   {
     alert: 'TollgateSignerEmpty',
@@ -267,7 +305,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { 'tollgate_transactions_replaced_total{network="base",signer="0xa"}': '0+1x120' },
     labels: base,
     summary: 'transactions on base are replaced with higher fees',
-    quiet: { 'tollgate_transactions_replaced_total{network="base",signer="0xa"}': '0x10 2x120' },
+    quiet: scrapedTwice('tollgate_transactions_replaced_total{network="base",signer="0xa"', '0+0.1x120'),
   },
   {
     alert: 'TollgateSettlementsFailing',

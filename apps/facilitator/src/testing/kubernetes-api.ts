@@ -14,7 +14,7 @@ type Answer = [status: number, body: object]
 export type KubernetesApi = Awaited<ReturnType<typeof startKubernetesApi>>
 
 /**
- * The part of an API server that reads and patches the Secrets of a namespace, for the one of a service account. The check of
+ * The part of an API server that reads, patches and creates the Secrets of a namespace, for the one of a service account. The check of
  * k8s/README.md uses a real one.
  */
 export async function startKubernetesApi({ allowed }: { allowed: string }) {
@@ -26,6 +26,7 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
   let beforePatch: () => unknown = () => undefined
   let afterPatch: () => unknown = () => undefined
   const patches: string[] = []
+  let mayCreate = true
   let requests = 0
 
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (req, res) => {
@@ -34,6 +35,8 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
     const name = /^\/api\/v1\/namespaces\/tollgate\/secrets\/([^/]+)$/.exec(path)?.[1] ?? ''
     const answer = async (): Promise<Answer> => {
       if (req.headers.authorization !== `Bearer ${token}`) return status(401, 'Unauthorized')
+      if (path === '/api/v1/namespaces/tollgate/secrets' && req.method === 'POST')
+        return create(await json(req))
       if (name !== allowed) return status(403, `secrets "${name}" is forbidden`)
       const secret = secrets.get(name)
       if (!secret) return status(404, `secrets "${name}" not found`)
@@ -56,6 +59,18 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
       (error: unknown) => res.destroy(error as Error),
     )
   })
+  async function create(body: unknown): Promise<Answer> {
+    if (!mayCreate) return status(403, 'secrets is forbidden')
+    const { metadata, type, data } = body as { metadata: { name: string }; type: string; data: Data }
+    if (type !== 'Opaque') return status(422, `type ${type}`)
+    await beforePatch()
+    if (secrets.has(metadata.name)) return status(409, `secrets "${metadata.name}" already exists`)
+    patches.push(metadata.name)
+    const secret = { version: 1, data }
+    secrets.set(metadata.name, secret)
+    await afterPatch()
+    return [201, toWire(metadata.name, secret)]
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-service-account-'))
   for (const [file, text] of Object.entries({ 'ca.crt': CERTIFICATE, token, namespace: 'tollgate' }))
@@ -72,9 +87,10 @@ export async function startKubernetesApi({ allowed }: { allowed: string }) {
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT_HTTPS: String((server.address() as AddressInfo).port),
     },
-    /** Secrets that were changed, in order. */
+    /** Secrets that were changed or created, in order. */
     patches,
     requestCount: () => requests,
+    allowCreation: (isAllowed: boolean) => void (mayCreate = isAllowed),
     set: (data: Data | undefined) => {
       patches.length = 0
       if (!data) return void secrets.delete(allowed)

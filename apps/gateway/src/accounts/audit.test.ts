@@ -107,6 +107,62 @@ test('a violation is in the log and the metrics', async () => {
   expect(exposed).toContain(`tollgate_ledger_overdue{kind="payments"} ${rows[0]?.count}\n`)
 })
 
+describe('the gauge of violated accounts', () => {
+  const INVARIANT = 'balance_is_not_grants_and_refunds_less_usage'
+  const change = (id: bigint, by: number) =>
+    pool.query('UPDATE accounts SET balance = balance + $2 WHERE id = $1', [id, by])
+  const auditing = (everyMs?: number) => {
+    const metrics = createMetrics()
+    const read = async (series: string) => {
+      const lines = (await metrics.register.metrics()).split('\n')
+      return Number(lines.find((line) => line.startsWith(`${series} `))?.split(' ')[1])
+    }
+    const parts = { database: { pool }, metrics, logger: readableLog().logger }
+    return {
+      ...startAudit({ ...parts, ...(everyMs !== undefined && { everyMs }) }),
+      violated: () => read(`tollgate_ledger_violated_accounts{invariant="${INVARIANT}"}`),
+      found: () => read(`tollgate_ledger_violations_total{invariant="${INVARIANT}"}`),
+      passedAt: () => read('tollgate_ledger_audit_timestamp_seconds'),
+    }
+  }
+  const until = async (isDone: () => Promise<boolean>) => {
+    const deadline = performance.now() + 30_000
+    while (!(await isDone())) {
+      if (performance.now() > deadline) throw new Error('not within 30 seconds')
+      await nextTurn()
+    }
+  }
+
+  test('keeps its value over passes until a violation is repaired, and then falls', async () => {
+    const id = await account()
+    const first = auditing()
+    await first.stop()
+    const before = await first.violated()
+    await change(id, 1)
+    const audit = auditing(1)
+    try {
+      await until(async () => (await audit.found()) > 3 * (before + 1))
+      expect(await audit.violated()).toBe(before + 1)
+      await change(id, -1)
+      await until(async () => (await audit.violated()) === before)
+      expect(await audit.passedAt()).toBeGreaterThan(Date.now() / 1000 - 60)
+    } finally {
+      await audit.stop()
+    }
+  })
+
+  test('has a violation before its pass ends', async () => {
+    const { rows } = await pool.query<{ id: bigint }>(
+      "INSERT INTO accounts (wallet, pricing_plan_id, balance) SELECT 'many-' || n, 1, 1 FROM generate_series(1, 110) n RETURNING id",
+    )
+    const audit = auditing()
+    await audit.stop()
+    await pool.query('DELETE FROM accounts WHERE id = ANY($1)', [rows.map(({ id }) => id)])
+    expect(await audit.violated()).toBeGreaterThan(10)
+    expect(await audit.passedAt()).toBe(0)
+  })
+})
+
 const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])
 
 describe('calls that are miscounted', () => {

@@ -79,10 +79,22 @@ export function startAudit(parts: {
   const { database, metrics, logger, everyMs = INTERVAL_MS } = parts
   const violationCount = metrics.counter({
     name: 'tollgate_ledger_violations_total',
-    help: 'Violations of ledger invariants found by the audit; alert on any value above zero',
+    help: 'Violations of ledger invariants found by the audit, again in each pass until they are repaired',
     labelNames: ['invariant'],
   })
-  for (const invariant of invariants) violationCount.inc({ invariant }, 0)
+  const violated = metrics.gauge({
+    name: 'tollgate_ledger_violated_accounts',
+    help: 'Accounts that violate an invariant, in the last complete pass of the audit or so far in this one, whichever has more',
+    labelNames: ['invariant'],
+  })
+  const passed = metrics.gauge({
+    name: 'tollgate_ledger_audit_timestamp_seconds',
+    help: 'When this process last completed an audit of all accounts; 0 before its first',
+  })
+  for (const invariant of invariants) {
+    violationCount.inc({ invariant }, 0)
+    violated.set({ invariant }, 0)
+  }
   const overdue = metrics.gauge({
     name: 'tollgate_ledger_overdue',
     help: 'Settled payments without credits, and unfinished calls, older than a minute',
@@ -110,26 +122,45 @@ export function startAudit(parts: {
     }
   }
 
+  const none = () => new Map<Invariant, number>(invariants.map((invariant) => [invariant, 0]))
+  let [lastPass, thisPass] = [none(), none()]
+  /** A violation counts at once, and until a whole pass has not found it. */
+  const exportViolated = () => {
+    for (const [invariant, count] of thisPass)
+      violated.set({ invariant }, Math.max(count, lastPass.get(invariant) ?? 0))
+  }
+  const endPass = () => {
+    ;[lastPass, thisPass] = [thisPass, none()]
+    exportViolated()
+    passed.set(Date.now() / 1000)
+  }
+
   let after = 0n
   let limit = BATCH_SIZE
+  const goOn = (last: bigint | undefined) => {
+    after = last ?? 0n
+    if (last === undefined) endPass()
+  }
   const auditBatch = async () => {
     try {
       const { violations, last } = await auditAccounts(database, { after, limit })
-      after = last ?? 0n
       limit = Math.min(BATCH_SIZE, limit * 2)
       for (const violation of violations) {
         if (await repair(violation)) continue
         const { account, invariant } = violation
         violationCount.inc({ invariant })
+        thisPass.set(invariant, (thisPass.get(invariant) ?? 0) + 1)
         logger.error('ledger invariant violated', { account: account.toString(), invariant })
       }
+      exportViolated()
+      goOn(last)
     } catch (error) {
       // Halve the batch until an account that fails by itself is isolated and skipped.
       if (limit > 1) limit = Math.ceil(limit / 2)
       else {
         const skipped = await findNextAccount(database, after)
         logger.warn('account audit failed, account skipped', { account: skipped?.toString() })
-        after = skipped ?? 0n
+        goOn(skipped)
       }
       throw error
     }

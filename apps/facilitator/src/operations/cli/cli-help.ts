@@ -145,8 +145,8 @@ Makes a client key, stores it as FACILITATOR_CLIENT_ID and FACILITATOR_CLIENT_TO
 with this facilitator. If a key is stored already, only registers that one. Safe to repeat after any
 failure; concurrent runs on one Secret end with one key. The token is not printed.
 
-  --secret       a Secret that exists, in a pod of the same cluster, whose service account may get and
-                 patch it; without NAMESPACE, in the namespace of the pod
+  --secret       a Secret, from a pod of the same cluster whose service account may get and patch it, and
+                 create it if there is none; without NAMESPACE, in the namespace of the pod
   --dotenv       a file of NAME=VALUE lines; the other lines stay. One run at a time
   --owner        the user that owns a new key, by email. If there is none, it is created without a
                  login ("users reset-password" gives it one)

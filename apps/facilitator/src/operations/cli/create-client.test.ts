@@ -40,6 +40,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   api.set({})
   api.onPatch({})
+  api.allowCreation(true)
   await here.pool.query('DELETE FROM reserved_recipients')
   await here.pool.query('DELETE FROM clients WHERE client_id <> $1', [here.clientId])
   await here.pool.query("DELETE FROM users WHERE email <> 'shop@example.com'")
@@ -259,13 +260,36 @@ describe('facilitator clients create --secret', () => {
   })
 
   test.each([
-    ['the Secret does not exist', undefined, '404: secrets "gateway-client-key" not found'],
     ['it has half a key', { FACILITATOR_CLIENT_ID: 'client_x' }, 'has only one of FACILITATOR_CLIENT_ID'],
     ['its token is short', { ...KEY, FACILITATOR_CLIENT_TOKEN: 'short' }, 'has an invalid key'],
   ])('exits with 1 and registers nothing if %s', async (_, data, reason) => {
     api.set(data)
     const { code, out, err } = await create()
     expect([code, out, err]).toEqual([1, '', expect.stringContaining(reason)])
+    expect(await storedKeys()).toEqual([])
+  })
+
+  test('creates the Secret if there is none, and keeps its key when repeated', async () => {
+    api.set(undefined)
+    expect(await create()).toMatchObject({ code: 0, err: '' })
+    const { id } = await acceptedKey()
+    expect(await create()).toMatchObject({ code: 0, err: '' })
+    expect([(await acceptedKey()).id, api.patches]).toEqual([id, ['gateway-client-key']])
+  })
+
+  test('keeps the key of a Secret that another one creates at the same time', async () => {
+    api.set(undefined)
+    api.onPatch({ before: () => api.data()['FACILITATOR_CLIENT_ID'] ?? api.set(KEY) })
+    expect(await create()).toMatchObject({ code: 0, err: '' })
+    expect(api.data()).toEqual(KEY)
+    expect((await storedKeys()).map(({ id }) => id)).toEqual([KEY.FACILITATOR_CLIENT_ID])
+  })
+
+  test('exits with 1 and registers nothing if there is no Secret and the service account may create none', async () => {
+    api.set(undefined)
+    api.allowCreation(false)
+    const { code, err } = await create()
+    expect([code, err]).toEqual([1, expect.stringContaining('answered 403: secrets is forbidden')])
     expect(await storedKeys()).toEqual([])
   })
 

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { ConfigurationError } from '@tollgate/service'
 import { z } from 'zod'
-import { ID_VARIABLE, keyFrom, KeyPlaceError, type KeyPlace, TOKEN_VARIABLE } from './key-place'
+import {
+  type ClientKey,
+  ID_VARIABLE,
+  keyFrom,
+  KeyPlaceError,
+  type KeyPlace,
+  TOKEN_VARIABLE,
+} from './key-place'
 
 /** Where Kubernetes mounts the token of a pod's service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -15,10 +22,13 @@ const Secret = z.object({
   data: z.record(z.string(), z.base64()).nullish(),
 })
 
-type Call = { method: 'GET' | 'PATCH'; path: string; body?: object }
+type Call = { method: 'GET' | 'PATCH' | 'POST'; path: string; body?: object }
 type Server = { host: string; port: string; ca: Buffer; token: string; namespace: string }
 
-/** A Secret that exists, through the API server of the pod's cluster. The service account needs `get` and `patch` of it. */
+/**
+ * A Secret, through the API server of the pod's cluster. The service account needs `get` and `patch` of it, and `create` of Secrets
+ * if it does not exist.
+ */
 export function kubernetesSecret(
   { namespace, name }: { namespace: string | undefined; name: string },
   variables: NodeJS.ProcessEnv,
@@ -26,37 +36,48 @@ export function kubernetesSecret(
 ): KeyPlace {
   const server = serverOf(variables, serviceAccount)
   const at = namespace ?? server.namespace
-  const path = `/api/v1/namespaces/${at}/secrets/${name}`
+  const all = `/api/v1/namespaces/${at}/secrets`
   const place = `Secret ${at}/${name}`
 
-  async function send({ method, body }: Omit<Call, 'path'>) {
+  async function send(method: Call['method'], expected: readonly number[], body?: object) {
+    const path = method === 'POST' ? all : `${all}/${name}`
     const answer = await call(server, { method, path, ...(body && { body }) }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
       throw new KeyPlaceError(`${place}: the API server of Kubernetes did not answer: ${reason}`)
     })
-    if (answer.status === 200 || answer.status === 409) return answer
+    if (expected.includes(answer.status)) return answer
     throw new KeyPlaceError(`${place}: the API server answered ${answer.status}: ${reasonIn(answer.body)}`)
   }
 
   return {
     name: place,
     async read() {
-      const { data: secret } = Secret.safeParse(parseJson((await send({ method: 'GET' })).body))
+      const answer = await send('GET', [200, 404])
+      if (answer.status === 404) return { key: undefined, write: create }
+      const { data: secret } = Secret.safeParse(parseJson(answer.body))
       if (!secret) throw new KeyPlaceError(`${place}: the API server answered with something else`)
       const valueOf = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString()
       return {
         key: keyFrom(place, valueOf(ID_VARIABLE), valueOf(TOKEN_VARIABLE)),
-        async write({ id, token }) {
-          const data = { [ID_VARIABLE]: encode(id), [TOKEN_VARIABLE]: encode(token) }
+        async write(key) {
           // With the version that was read, the API server refuses the change of anything newer.
           const { resourceVersion } = secret.metadata
-          const { status } = await send({ method: 'PATCH', body: { metadata: { resourceVersion }, data } })
-          return status === 200
+          const body = { metadata: { resourceVersion }, data: dataOf(key) }
+          return (await send('PATCH', [200, 409], body)).status === 200
         },
       }
     },
   }
+
+  /** False if another one has created it meanwhile: its key stays. */
+  async function create(key: ClientKey): Promise<boolean> {
+    const labels = { 'app.kubernetes.io/part-of': 'tollgate' }
+    const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name, labels } }
+    return (await send('POST', [201, 409], { ...secret, data: dataOf(key) })).status === 201
+  }
 }
+
+const dataOf = ({ id, token }: ClientKey) => ({ [ID_VARIABLE]: encode(id), [TOKEN_VARIABLE]: encode(token) })
 
 function serverOf(variables: NodeJS.ProcessEnv, folder: string): Server {
   const host = variables['KUBERNETES_SERVICE_HOST']
@@ -86,7 +107,9 @@ async function call({ host, port, ca, token }: Server, { method, path, body }: C
       const headers = {
         accept: 'application/json',
         authorization: `Bearer ${token}`,
-        ...(body && { 'content-type': 'application/merge-patch+json' }),
+        ...(body && {
+          'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        }),
       }
       const signal = AbortSignal.timeout(TIMEOUT_MS)
       const sent = request({ host, port, ca, method, path: `${path}${query(method)}`, headers, signal })
@@ -100,7 +123,7 @@ async function call({ host, port, ca, token }: Server, { method, path, body }: C
 
 /** `fieldValidation`: an API server that does not know a field refuses instead of dropping it. */
 const query = (method: Call['method']) =>
-  method === 'PATCH' ? '?fieldManager=tollgate-client-key&fieldValidation=Strict' : ''
+  method === 'GET' ? '' : '?fieldManager=tollgate-client-key&fieldValidation=Strict'
 
 const encode = (value: string) => Buffer.from(value).toString('base64')
 

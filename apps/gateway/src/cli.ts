@@ -3,6 +3,7 @@ import {
   type CommandIo,
   ConfigurationError,
   parseOptions,
+  readEnvironment,
   runCommand,
   runCommandLine,
   UsageError,
@@ -15,6 +16,7 @@ import { applyCatalog } from './catalog/apply'
 import { parseCatalog } from './catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from './catalog/yaml-diagnostics'
 import { AUDIT_HELP, CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
+import { Environment } from './config'
 import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
 const areaHelps: Readonly<Record<string, string>> = {
@@ -54,10 +56,13 @@ async function dispatch(args: string[], io: CommandIo): Promise<number> {
   if (file === undefined) throw new UsageError('catalog apply requires a file')
   if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
 
-  const isProduction = io.environment['NODE_ENV'] === 'production'
+  const { NODE_ENV: mode } = readEnvironment(Mode, io.environment)
+  const isProduction = mode === 'production'
   await apply({ url: databaseUrl(io), file, dryRun: values['dry-run'] === true, isProduction }, io)
   return 0
 }
+
+const Mode = Environment.pick({ NODE_ENV: true })
 
 function databaseUrl({ environment }: CommandIo): string {
   const url = environment['DATABASE_URL']

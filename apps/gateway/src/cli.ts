@@ -86,7 +86,7 @@ async function audit(io: CommandIo): Promise<number> {
   }
 }
 
-const MAX_DISPUTES = 1_000
+const PAGE_SIZE = 1_000
 const transactionHash = /^(?:0x)?[0-9a-fA-F]{64}$/
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -109,8 +109,8 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
   try {
     const disputes = createDisputes(database.pool)
     if (lists) {
-      const found = await (verb === 'spent' ? disputes.listSpent : disputes.list)(MAX_DISPUTES)
-      io.out(found.length > 0 ? found.map(lineOf).join('') : `no payment is ${verb}\n`)
+      const count = await printAll(verb === 'spent' ? disputes.listSpent : disputes.list, io)
+      if (count === 0) io.out(`no payment is ${verb}\n`)
       return 0
     }
     const decided = await (transaction === undefined
@@ -127,6 +127,21 @@ async function payments(verb: string | undefined, ids: string[], io: CommandIo):
   } finally {
     await database.close()
   }
+}
+
+/** @returns the number of payments */
+async function printAll(
+  list: (limit: number, after?: Dispute) => Promise<Dispute[]>,
+  { out }: CommandIo,
+): Promise<number> {
+  let count = 0
+  let page = await list(PAGE_SIZE)
+  while (page.length > 0) {
+    out(page.map(lineOf).join(''))
+    count += page.length
+    page = await list(PAGE_SIZE, page.at(-1))
+  }
+  return count
 }
 
 /** As the facilitator reports it, so that another payment with it is found: EVM with 0x in lower case, Cosmos in upper case. */

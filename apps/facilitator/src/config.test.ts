@@ -289,6 +289,9 @@ describe('in production', () => {
     REDIS_URL,
     ADMIN_TOKEN: '72e327ecfb2751ef1c353551ca49005d770117477858beee1c5d49cc95ab47c6',
   }
+  const anvilsPublicKey = SigningKey.computePublicKey(
+    '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  )
   const publicNode = yaml.replace('https://two.example', 'http://two.example/hidden')
 
   test.each<[string, NodeJS.ProcessEnv, string, RegExp[]]>([
@@ -354,6 +357,30 @@ describe('in production', () => {
       [/signer_keys of base-sepolia hold a key that is easy to guess/],
     ],
     [
+      'a remote signer of a key that everybody knows, with a weak token',
+      {},
+      remote('    token: a\n').replace(publicKey, anvilsPublicKey),
+      [
+        /remote_signers\.public_keys\[0\]: its private key is one that everybody knows/,
+        /remote_signers\.token: is easy to guess/,
+      ],
+    ],
+    [
+      'weak servers on public hosts',
+      {
+        DATABASE_URL: 'postgresql://user:postgres@db.example/hidden',
+        REDIS_URL: 'redis://:hidden@redis.example/0',
+      },
+      yaml,
+      [/^DATABASE_URL: has a password that is easy/, /^REDIS_URL: redis:\/\/ to a public host/],
+    ],
+    [
+      'its own public address by http://',
+      { PUBLIC_URL: 'http://facilitator.example/hidden' },
+      yaml,
+      [/^PUBLIC_URL: http:\/\/ to a public host/],
+    ],
+    [
       'all of it, at once',
       { REDIS_URL: '', ADMIN_TOKEN: 'a'.repeat(40), SIGNER_KEYS: '11'.repeat(32) },
       publicNode.replace(/ +max_fees_per_day: .*\n/, ''),
@@ -365,6 +392,21 @@ describe('in production', () => {
     expect(found.join()).not.toMatch(/hidden|changeme|[0-9a-f]{8}|a{9}/)
     if (changes.REDIS_URL === undefined && changes.SIGNER_KEYS === undefined)
       expect(problems(changes, file)).toEqual([])
+  })
+
+  test('refuses a weak networks file also where the mode has a space, and another mode by its name', () => {
+    const weak = { SIGNER_KEYS: '5e'.repeat(32) }
+    expect(problems({ ...production, ...weak, NODE_ENV: 'production ' })).toEqual([
+      expect.stringMatching(/easy to guess/),
+    ])
+    expect(problems({ ...production, ...weak, NODE_ENV: 'Production' })).toEqual([
+      'NODE_ENV: expected production, development or test',
+    ])
+  })
+
+  test('takes a remote signer with a random token', () => {
+    const file = remote('    token: env:TOKEN\n')
+    expect(problems({ ...production, TOKEN: otherKey }, file)).toEqual([])
   })
 
   test.each(['http://127.0.0.1:8545', 'http://10.0.0.5', 'http://erigon.nodes.svc:8545', 'http://geth:8545'])(

@@ -22,10 +22,10 @@ const percent = z.string().transform((text, context) => {
 })
 
 export const Environment = z.object({
-  NODE_ENV: env.text
+  NODE_ENV: env.mode
     .optional()
     .describe(
-      '`production` refuses weak and development secrets, a missing Redis and nodes by plain HTTP, and sends webhooks to public https addresses only: [production mode](../production-mode.md).',
+      '`production` refuses what is safe only on the machine of a developer, such as weak secrets, and sends webhooks to public https addresses only: [production mode](../production-mode.md).',
     ),
   PORT: env.port.prefault('8081').describe('Where the service listens. 0 chooses a free port.'),
   HOST: env.text.prefault('127.0.0.1').describe('`0.0.0.0` in a container; the images set it.'),
@@ -136,7 +136,8 @@ const PRODUCTION = {
     REDIS_URL:
       'expected the address of a Redis that all replicas share, for limits and the verification cache',
   },
-  urls: collectorVariables,
+  urls: ['PUBLIC_URL', ...collectorVariables],
+  servers: ['DATABASE_URL', 'REDIS_URL'],
 } as const
 
 /** Names of earlier releases. */

@@ -40,7 +40,7 @@ less a fee: the wallet was charged and got no credits. The facilitator then susp
 token. The gateway does not ask the wallet for another payment on the plan (409
 PAYMENT_DISPUTED).
 
-  disputed       prints one line for each, oldest first: id, time, wallet, plan, amount,
+  disputed       prints one line for each, all, oldest first: id, time, wallet, plan, amount,
                  credits and the transaction that moved the money
   credit ID      grants the credits of the payment, as if it had settled
   close ID       ends the payment as failed without credits; the wallet may pay again.

@@ -108,10 +108,16 @@ describe('gateway catalog apply', () => {
     const DATABASE_URL = await migratedDatabase('gateway')
     const apply = (more: NodeJS.ProcessEnv) =>
       gateway(['catalog', 'apply', file, '--dry-run'], { DATABASE_URL, ...more })
-    const { code, out, err } = await apply({ NODE_ENV: 'production' })
-    expect([code, out]).toEqual([1, ''])
-    expect(err).toContain('http:// to a public host')
-    expect(err).not.toContain('hidden')
+    for (const NODE_ENV of ['production', 'production ']) {
+      const { code, out, err } = await apply({ NODE_ENV })
+      expect([code, out]).toEqual([1, ''])
+      expect(err).toContain('http:// to a public host')
+      expect(err).not.toContain('hidden')
+    }
+    expect(await apply({ NODE_ENV: 'Production' })).toMatchObject({
+      code: 78,
+      err: expect.stringContaining('NODE_ENV: expected production') as string,
+    })
     expect(await apply({})).toMatchObject({ code: 0 })
   })
 

@@ -3,6 +3,7 @@ import {
   type CommandIo,
   ConfigurationError,
   parseOptions,
+  readEnvironment,
   runCommand,
   runCommandLine,
   UsageError,
@@ -15,6 +16,7 @@ import { applyCatalog } from './catalog/apply'
 import { parseCatalog } from './catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from './catalog/yaml-diagnostics'
 import { AUDIT_HELP, CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
+import { Environment } from './config'
 import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
 const areaHelps: Readonly<Record<string, string>> = {
@@ -58,10 +60,13 @@ async function dispatch(args: string[], io: CommandIo): Promise<number> {
   if (file === undefined) throw new UsageError('catalog apply requires a file')
   if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
 
-  const isProduction = io.environment['NODE_ENV'] === 'production'
+  const { NODE_ENV: mode } = readEnvironment(Mode, io.environment)
+  const isProduction = mode === 'production'
   await apply({ url: databaseUrl(io), file, dryRun: values['dry-run'] === true, isProduction }, io)
   return 0
 }
+
+const Mode = Environment.pick({ NODE_ENV: true })
 
 function databaseUrl({ environment }: CommandIo): string {
   const url = environment['DATABASE_URL']
@@ -85,7 +90,7 @@ async function audit(io: CommandIo): Promise<number> {
   }
 }
 
-const MAX_DISPUTES = 1_000
+const PAGE_SIZE = 1_000
 const transactionHash = /^(?:0x)?[0-9a-fA-F]{64}$/
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -115,8 +120,8 @@ async function payments(
   try {
     const disputes = createDisputes(database.pool)
     if (lists) {
-      const found = await (verb === 'spent' ? disputes.listSpent : disputes.list)(MAX_DISPUTES)
-      io.out(found.length > 0 ? found.map(lineOf).join('') : `no payment is ${verb}\n`)
+      const count = await printAll(verb === 'spent' ? disputes.listSpent : disputes.list, io)
+      if (count === 0) io.out(`no payment is ${verb}\n`)
       return 0
     }
     if (transaction !== undefined)
@@ -182,6 +187,21 @@ async function creditSpent(
     )
   io.out(`${credited.outcome}: ${lineOf(credited.payment)}`)
   return 0
+}
+
+/** @returns the number of payments */
+async function printAll(
+  list: (limit: number, after?: Dispute) => Promise<Dispute[]>,
+  { out }: CommandIo,
+): Promise<number> {
+  let count = 0
+  let page = await list(PAGE_SIZE)
+  while (page.length > 0) {
+    out(page.map(lineOf).join(''))
+    count += page.length
+    page = await list(PAGE_SIZE, page.at(-1))
+  }
+  return count
 }
 
 const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }

@@ -91,6 +91,16 @@ describe('the environment', () => {
       expect(readConfiguration(good)).toMatchObject({ NODE_ENV: 'production' })
     })
 
+    test('takes the addresses of one machine, as Compose sets them', () => {
+      const compose = {
+        PUBLIC_URL: 'http://localhost:8080',
+        DATABASE_URL: 'postgresql://tollgate:tollgate@postgres:5432/gateway',
+        REDIS_URL: 'redis://redis:6379/1',
+        SIGN_IN_DOMAINS: '*',
+      }
+      expect(() => readConfiguration({ ...good, ...compose })).not.toThrow()
+    })
+
     test.each<[string, Record<string, string>, RegExp]>([
       ['repeated characters', { JWT_SECRET: 'hidden'.repeat(9) }, /JWT_SECRET: is easy to guess; .*openssl/],
       [
@@ -134,6 +144,32 @@ describe('the environment', () => {
         'a public facilitator by http://',
         { FACILITATOR_URL: 'http://facilitator.example/hidden' },
         /FACILITATOR_URL: http:\/\/ to a public host/,
+      ],
+      [
+        'a public database with a weak password',
+        { DATABASE_URL: 'postgresql://gateway:postgres@db.example/hidden' },
+        /DATABASE_URL: has a password that is easy to guess/,
+      ],
+      [
+        'a public Redis without TLS',
+        { REDIS_URL: 'redis://:hidden@redis.example:6379/1' },
+        /REDIS_URL: redis:\/\/ to a public host/,
+      ],
+      [
+        'a public Redis without a password',
+        { REDIS_URL: 'rediss://redis.example:6379/1' },
+        /REDIS_URL: has no password/,
+      ],
+      [
+        'its own public address by http://',
+        { PUBLIC_URL: 'http://gateway.example/hidden' },
+        /PUBLIC_URL: http:\/\/ to a public host/,
+      ],
+      ['a secret of words', { JWT_SECRET: 'thequickbrownfoxjumpsoverthelazydog' }, /JWT_SECRET: is easy/],
+      [
+        'weak secrets where the mode has a space',
+        { NODE_ENV: 'production ', JWT_SECRET: 'hidden'.repeat(9) },
+        /JWT_SECRET: is easy/,
       ],
       [
         'all at once',

@@ -17,10 +17,10 @@ const signInDomains = env
   )
 
 export const Environment = z.object({
-  NODE_ENV: env.text
+  NODE_ENV: env.mode
     .optional()
     .describe(
-      '`production` refuses weak and development secrets, a missing Redis and nodes by plain HTTP, and sends webhooks to public https addresses only: [production mode](../production-mode.md).',
+      '`production` refuses what is safe only on the machine of a developer, such as weak secrets, and sends webhooks to public https addresses only: [production mode](../production-mode.md).',
     ),
   PORT: env.port.default(8080).describe('Where the service listens. 0 chooses a free port.'),
   HOST: env.text.default('127.0.0.1').describe('`0.0.0.0` in a container; the images set it.'),
@@ -144,6 +144,7 @@ export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
     production: {
       secrets: SECRETS,
       required: { REDIS_URL: SHARED_REDIS },
-      urls: ['FACILITATOR_URL', ...collectorVariables],
+      urls: ['PUBLIC_URL', 'FACILITATOR_URL', ...collectorVariables],
+      servers: ['DATABASE_URL', 'REDIS_URL'],
     },
   })

@@ -36,9 +36,12 @@ export function unusedVariables(service: Service, { variables, files }: ServiceI
 }
 
 export function plausible(name: string): string {
-  if (name.endsWith('DATABASE_URL')) return 'postgresql://tollgate:secret@postgres.example:5432/tollgate'
-  if (name.endsWith('REDIS_URL')) return 'redis://redis.example:6379/0'
+  if (name.endsWith('DATABASE_URL'))
+    return `postgresql://tollgate:${secretOf(name)}@postgres.example:5432/tollgate`
+  if (name.endsWith('REDIS_URL')) return `rediss://:${secretOf(name)}@redis.example:6379/0`
   if (/_URLS?$/.test(name)) return 'https://node.example/key'
   if (name === 'PAY_TO') return '0x52908400098527886E0F7030069857D2E4169EE7'
-  return createHash('sha256').update(name).digest('hex')
+  return secretOf(name)
 }
+
+const secretOf = (name: string) => createHash('sha256').update(name).digest('hex')

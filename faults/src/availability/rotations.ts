@@ -9,7 +9,7 @@ import { startDeployment, type Deployment } from './deployment'
 import { countRequests, DESCRIPTION, startTraffic, type Traffic } from './traffic'
 
 const HELP = `Two gateways and two facilitators behind nginx, under load: ${DESCRIPTION}.
-  Each secret is rotated by the steps of docs/operate/rotate.md, while replicas are replaced as by rolling-restarts: the JWT secrets
+  Each secret is rotated as in docs/operate/rotate.md, which says what differs, while replicas are replaced as by rolling-restarts: the JWT secrets
   of both services, the gateway’s key of offers, the operator’s token, the gateway’s client key, and a signer’s key that has
   transactions pending. No request may fail, and every payment must be settled once and credited once. Needs nginx.`
 

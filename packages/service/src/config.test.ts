@@ -119,6 +119,25 @@ describe('readEnvironment', () => {
     ])
   })
 
+  describe('NODE_ENV', () => {
+    const mode = z.object({ NODE_ENV: env.mode.optional(), JWT_SECRET: env.secret() })
+    const weak = { JWT_SECRET: 's'.repeat(32) }
+    const read = (NODE_ENV: string | undefined) => () =>
+      readEnvironment(mode, { ...weak, NODE_ENV }, { production: { secrets: ['JWT_SECRET'] } })
+
+    test.each(['production', 'production ', ' production\n'])('%j is production', (value) =>
+      expect(problemsOf(read(value))).toEqual([expect.stringMatching(/^JWT_SECRET: is easy to guess/)]),
+    )
+
+    test.each(['Production', 'prod', 'PRODUCTION', 'staging', 'production,'])('%j is refused', (value) =>
+      expect(problemsOf(read(value))).toEqual(['NODE_ENV: expected production, development or test']),
+    )
+
+    test.each(['development', 'test ', '', undefined])('%j is not production', (value) =>
+      expect(problemsOf(read(value))).toEqual([]),
+    )
+  })
+
   describe('development values', () => {
     const secret = `${DEVELOPMENT_SECRET_PREFIX}${'x'.repeat(32)}`
     const withDefaults = z.object({

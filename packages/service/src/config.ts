@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from './outbound/plain-http'
+import { problemOfServer } from './outbound/public-server'
 import { problemsOf } from './problems'
 import { isWeakSecret } from './weak-secret'
 
@@ -47,7 +48,7 @@ export function readEnvironment<S extends z.ZodObject>(
   const problems = result.success ? [] : problemsOf(result.error).map((problem) => sentence(problem, given))
   for (const [old, name] of Object.entries(renamed))
     if (env[old] !== undefined) problems.push(`${old}: renamed; set ${name} instead`)
-  if (env.NODE_ENV === 'production') {
+  if (isProduction(env)) {
     const known: Partial<Record<string, (value: string) => boolean>> = developmentValues ?? {}
     for (const name of names) {
       const value = given[name] ?? (result.success ? result.data[name] : undefined)
@@ -65,6 +66,9 @@ export function readEnvironment<S extends z.ZodObject>(
   return result.data
 }
 
+/** By the variable as `env.mode` reads it, which refuses what is neither this nor another mode. */
+export const isProduction = ({ NODE_ENV }: NodeJS.ProcessEnv): boolean => NODE_ENV?.trim() === 'production'
+
 /** By the names of variables. */
 type ProductionRules<Name extends string> = {
   /** Must be hard to guess, and different from each other. */
@@ -73,11 +77,13 @@ type ProductionRules<Name extends string> = {
   required?: Readonly<Partial<Record<Name, string>>>
   /** Must not be `http://` to a public host. */
   urls?: readonly Name[]
+  /** Of Postgres and Redis: at a public host with a password that is not weak, Redis with TLS. */
+  servers?: readonly Name[]
 }
 
 function productionProblems(
   given: Readonly<Record<string, string | undefined>>,
-  { secrets = [], required = {}, urls = [] }: ProductionRules<string>,
+  { secrets = [], required = {}, urls = [], servers = [] }: ProductionRules<string>,
 ): string[] {
   const isSet = (name: string) => given[name] !== undefined
   const weak = secrets.filter((name) => isSet(name) && isWeakSecret(given[name] ?? ''))
@@ -94,6 +100,10 @@ function productionProblems(
     ...equal,
     ...missing.map(([name, reason]) => `${name}: not set; ${reason}`),
     ...plain.map((name) => `${name}: ${PLAIN_HTTP_REFUSED}`),
+    ...servers.flatMap((name) => {
+      const problem = problemOfServer(given[name] ?? '')
+      return problem === undefined ? [] : [`${name}: ${problem}`]
+    }),
   ]
 }
 
@@ -150,6 +160,10 @@ export const env = {
   flag: word(['true', 'false', '1', '0'], 'expected true or false').transform(
     (value) => value === 'true' || value === '1',
   ),
+  /** NODE_ENV. A value that is none of these may be a misspelled `production`. */
+  mode: z.enum(['production', 'development', 'test'], {
+    error: 'expected production, development or test',
+  }),
   logLevel: z.enum(['error', 'warn', 'info', 'debug'], { error: 'expected error, warn, info or debug' }),
   text: z.string({ error: 'expected a text' }),
   list: <T extends z.ZodType<unknown, string>>(item: T) => items.pipe(z.array(item)),

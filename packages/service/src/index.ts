@@ -1,5 +1,5 @@
 export { type CommandIo, parseOptions, runCommand, runCommandLine, UsageError } from './command-line'
-export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } from './config'
+export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, isProduction, readEnvironment } from './config'
 export { type Console, createConsole } from './console/create-console'
 export { mountConsole } from './console/mount-console'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'

@@ -1,3 +1,5 @@
+import { createECDH } from 'node:crypto'
+
 /**
  * The first keys of the mnemonic "test test test test test test test test test test test junk", which
  * development chains fund, and our own development signers. On public networks bots drain these accounts
@@ -32,4 +34,14 @@ const wellKnown = [
 export function isDevelopmentKey(key: string): boolean {
   const digits = key.toLowerCase().replace(/^0x/, '')
   return wellKnown.includes(digits) || /^0{56}/.test(digits)
+}
+
+/** Their public keys, as the coordinates of the points in hex. Of the keys that are small numbers, the first. */
+export const developmentPoints = (): ReadonlySet<string> =>
+  new Set([...wellKnown, ...Array.from({ length: 100 }, (_, i) => (i + 1).toString(16))].map(pointOf))
+
+function pointOf(key: string): string {
+  const curve = createECDH('secp256k1')
+  curve.setPrivateKey(key.padStart(64, '0'), 'hex')
+  return curve.getPublicKey('hex').slice(2)
 }

@@ -5,12 +5,13 @@ import {
   ConfigurationError,
   env,
   isPlainHttpToPublicHost,
+  isProduction,
   isWeakSecret,
   PLAIN_HTTP_REFUSED,
 } from '@tollgate/service'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
-import { isDevelopmentKey } from './development-keys'
+import { developmentPoints, isDevelopmentKey } from './development-keys'
 import { list, whole } from './members'
 import { RemoteSigners } from './remote-signers'
 
@@ -89,10 +90,11 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
     ...renamedMembers(given),
     ...rejectDuplicates(entries),
     ...refuseRemoteSigners(entries),
-    ...(variables.NODE_ENV === 'production'
+    ...(isProduction(variables)
       ? [
           ...refuseDevelopmentKeys(entries),
           ...refuseWeakKeys(entries),
+          ...refuseWeakRemoteSigners(entries),
           ...refusePlainHttp(entries),
           ...requireDailyFeeLimits(entries),
         ]
@@ -175,6 +177,20 @@ const refuseWeakKeys = (entries: readonly NetworkEntry[]) =>
       signer_keys.some((key) => !isDevelopmentKey(key) && isWeakSecret(bare(key))),
     )
     .map(({ name }) => `the signer_keys of ${name} hold a key that is easy to guess; make a random one`)
+
+function refuseWeakRemoteSigners(entries: readonly NetworkEntry[]): string[] {
+  const known = entries.some(({ remote_signers }) => remote_signers) ? developmentPoints() : new Set<string>()
+  return entries.flatMap(({ remote_signers: { publicPoints = [], token } = {} }, index) => {
+    const place = (...path: PropertyKey[]) => placeOf([index, 'remote_signers', ...path])
+    const knownKeys = publicPoints.flatMap((point, i) => (known.has(point) ? [place('public_keys', i)] : []))
+    return [
+      ...knownKeys.map((at) => `${at}: its private key is one that everybody knows; use one of your own`),
+      ...(token !== undefined && isWeakSecret(token)
+        ? [`${place('token')}: is easy to guess; set one that \`openssl rand -hex 32\` makes`]
+        : []),
+    ]
+  })
+}
 
 const refusePlainHttp = (entries: readonly NetworkEntry[]) =>
   entries.flatMap(({ rpc_urls, remote_signers }, index) => [

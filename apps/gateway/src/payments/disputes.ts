@@ -58,15 +58,18 @@ named AS (
 )`
 
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
-  async list(limit: number): Promise<Dispute[]> {
-    const text = `SELECT ${columns} FROM payments WHERE status = 'disputed' ORDER BY updated_at, id LIMIT $1`
-    return (await pool.query<Dispute>(text, [limit])).rows
+  /** Oldest first, in pages: `after` is the last of the page before. */
+  async list(limit: number, after?: Dispute): Promise<Dispute[]> {
+    const text = `SELECT ${columns} FROM payments WHERE status = 'disputed'
+      AND ($2::timestamptz IS NULL OR (updated_at, id) > ($2, $3::uuid)) ORDER BY updated_at, id LIMIT $1`
+    return (await pool.query<Dispute>(text, [limit, after?.updatedAt, after?.id])).rows
   },
 
-  /** Newest first. */
-  async listSpent(limit: number): Promise<Dispute[]> {
-    const text = `SELECT ${columns} FROM payments WHERE ${IS_SPENT} ORDER BY updated_at DESC, id LIMIT $1`
-    return (await pool.query<Dispute>(text, [limit])).rows
+  /** Newest first, likewise. */
+  async listSpent(limit: number, after?: Dispute): Promise<Dispute[]> {
+    const text = `SELECT ${columns} FROM payments WHERE ${IS_SPENT}
+      AND ($2::timestamptz IS NULL OR (updated_at, id) < ($2, $3::uuid)) ORDER BY updated_at DESC, id DESC LIMIT $1`
+    return (await pool.query<Dispute>(text, [limit, after?.updatedAt, after?.id])).rows
   },
 
   /** Of the payment's plan; undefined if there is no such payment. */

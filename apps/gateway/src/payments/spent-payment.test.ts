@@ -57,6 +57,33 @@ test.each([
   },
 )
 
+test.each([
+  ['spent', 'failed', 'DESC'],
+  ['disputed', 'disputed', 'ASC'],
+])('payments %s prints all, also of one time, once and in order', async (verb, status, order) => {
+  await pool.query('TRUNCATE payments CASCADE')
+  await pool.query(
+    `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status,
+       error_reason, updated_at)
+     SELECT gen_random_uuid(), '0x3', 1, 'base-sepolia', '84532', '0x1', 1000, '0x3', '0x2', n::text, 10, '{}', $1,
+       'invalid_transaction_state', '2026-11-26T10:00:00Z'::timestamptz + n / 700 * interval '1 second'
+     FROM generate_series(1, 2001) n`,
+    [status],
+  )
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT id FROM payments ORDER BY updated_at ${order}, id ${order}`,
+  )
+  const { code, out } = await payments(verb)
+  expect(code).toBe(0)
+  expect(
+    out
+      .trim()
+      .split('\n')
+      .map((line) => line.slice(0, 36)),
+  ).toEqual(rows.map(({ id }) => id))
+  await pool.query('TRUNCATE payments CASCADE')
+})
+
 test('of the payments of one authorization, which its payer sent again, one is credited, also at once', async () => {
   const before = randomUUID()
   const sent = [

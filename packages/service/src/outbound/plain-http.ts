@@ -5,16 +5,20 @@ import { isPublicAddress } from './public-address'
 const INTERNAL = /(?:^|\.)(?:localhost|svc|cluster\.local|internal|local|home\.arpa)$/
 
 /**
- * Whether the URL is `http://` to a host that may be public: anyone on the way could read and change what is sent. Internal are private
- * addresses, names without a dot, and those that end in .svc, .cluster.local, .internal, .local, .localhost or .home.arpa.
+ * Whether the host of a URL may be public. Internal are private addresses, names without a dot, and those that end in .svc,
+ * .cluster.local, .internal, .local, .localhost or .home.arpa.
  */
-export function isPlainHttpToPublicHost(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname } = new URL(text)
-  if (protocol !== 'http:') return false
+export function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
   if (isIP(host) !== 0) return isPublicAddress(embeddedAddress(host) ?? host)
   return host.includes('.') && !INTERNAL.test(host)
+}
+
+/** Whether the URL is `http://` to a host that may be public: anyone on the way could read and change what is sent. */
+export function isPlainHttpToPublicHost(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'http:' && isPublicHost(hostname)
 }
 
 /** The IPv4 address within an IPv4-mapped address or one of NAT64, as URLs spell them; undefined for any other. */

@@ -1,4 +1,6 @@
 import {
+  chmodSync,
+  chownSync,
   closeSync,
   mkdirSync,
   mkdtempSync,
@@ -6,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,4 +67,44 @@ test('of a variable that is there twice the last line counts, without its quotes
 
 test('an error of the file system is a rejection with its code, which names the place', async () => {
   await expect(envFile(folder).read()).rejects.toThrow(`file ${folder} cannot be read and replaced: EISDIR`)
+})
+
+test('the mode stays, whatever the umask', async () => {
+  const path = fileWith('A=1\n')
+  chmodSync(path, 0o662)
+  const { write } = await envFile(path).read()
+  expect(await write(KEY)).toBe(true)
+  expect(statSync(path).mode & 0o7777).toBe(0o662)
+})
+
+// Only root may give a file to another user.
+const asRoot = process.geteuid?.() === 0 ? test : test.skip
+const SERVICE = { uid: 10_001, gid: 10_002 }
+
+asRoot('a file of another user stays that of its user and group', async () => {
+  const path = fileWith('A=1\n')
+  chmodSync(path, 0o640)
+  chownSync(path, SERVICE.uid, SERVICE.gid)
+  const { write } = await envFile(path).read()
+  expect(await write(KEY)).toBe(true)
+  expect(readFileSync(path, 'utf8')).toBe(`A=1\n${linesOf(KEY)}`)
+  const { mode, ...owner } = statSync(path)
+  expect({ ...owner, mode: mode & 0o7777 }).toMatchObject({ ...SERVICE, mode: 0o640 })
+})
+
+asRoot('a file whose owner cannot be kept is refused when it is read, and stays as it is', async () => {
+  const path = fileWith('A=1\n')
+  chmodSync(folder, 0o755)
+  chmodSync(join(path, '..'), 0o777)
+  chownSync(path, SERVICE.uid, SERVICE.gid)
+  process.seteuid?.(20_001)
+  try {
+    await expect(envFile(path).read()).rejects.toThrow(
+      `file ${path} belongs to user ${SERVICE.uid} and group ${SERVICE.gid}, to whom its replacement cannot be given`,
+    )
+  } finally {
+    process.seteuid?.(0)
+  }
+  expect(readFileSync(path, 'utf8')).toBe('A=1\n')
+  expect(namesBeside(path)).toEqual(['.env'])
 })

@@ -1,5 +1,8 @@
 import {
   closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -9,6 +12,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import {
   type ClientKey,
   ID_VARIABLE,
@@ -26,6 +30,7 @@ export function envFile(path: string): KeyPlace {
     read: () =>
       attempt(name, () => {
         const text = textOf(path)
+        assertKeepsOwner(path)
         return {
           key: keyFrom(name, valueIn(text, ID_VARIABLE), valueIn(text, TOKEN_VARIABLE)),
           write: (key) => attempt(name, () => replaceText(path, text, withKey(text, key))),
@@ -55,16 +60,48 @@ function withKey(text: string, { id, token }: ClientKey): string {
   }, text)
 }
 
+/** Before a key is registered that could not be written. */
+function assertKeepsOwner(path: string): void {
+  if (!statSync(path, { throwIfNoEntry: false })) return
+  const target = realpathSync(path)
+  const probe = `${target}.${randomUUID()}`
+  const file = openSync(probe, 'wx', 0o600)
+  try {
+    giveOwner(file, target)
+  } finally {
+    closeSync(file)
+    rmSync(probe, { force: true })
+  }
+}
+
+/** Of another file, with its mode: the service that reads it may run as another user than this command. */
+function giveOwner(file: number, other: string): void {
+  const { uid, gid, mode } = statSync(other)
+  const own = fstatSync(file)
+  if (own.uid !== uid || own.gid !== gid) {
+    try {
+      fchownSync(file, uid, gid)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+      throw new KeyPlaceError(
+        `file ${other} belongs to user ${uid} and group ${gid}, to whom its replacement cannot be given; run this as that user or as root`,
+      )
+    }
+  }
+  fchmodSync(file, mode & 0o7777)
+}
+
 /** False if the file is not `before` any more. The new file is created exclusively, so that one process at a time replaces it. */
 function replaceText(path: string, before: string, after: string): boolean {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined
   // A link stays one.
-  const target = mode === undefined ? path : realpathSync(path)
+  const target = isThere ? realpathSync(path) : path
   const next = `${target}.new`
-  const file = openSync(next, 'wx', mode ?? 0o600)
+  const file = openSync(next, 'wx', 0o600)
   let isReplaced = false
   try {
     if (textOf(path) !== before) return false
+    if (isThere) giveOwner(file, target)
     writeSync(file, after)
     fsyncSync(file)
     renameSync(next, target)

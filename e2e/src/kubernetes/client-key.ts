@@ -143,8 +143,11 @@ export async function checkClientKey(
   }
 
   // With the rights of the chart, whose Job creates the Secret.
-  const rule = JSON.stringify([{ op: 'add', path: '/rules/-', value: CREATION }])
-  await kubectl.expect('patch', 'role', SECRET, '--namespace', NAMESPACE, '--type=json', '--patch', rule)
+  const [verb, resource] = [CREATION.verbs, CREATION.resources ?? []].map((words) => words.join())
+  const named = ['creation', '--namespace', NAMESPACE]
+  await kubectl.expect('create', 'role', ...named, `--verb=${verb}`, `--resource=${resource}`)
+  const subject = `--serviceaccount=${NAMESPACE}:${SECRET}`
+  await kubectl.expect('create', 'rolebinding', ...named, '--role=creation', subject)
   await kubectl.expect('delete', 'secret', SECRET, '--namespace', NAMESPACE)
   await pool.query('TRUNCATE users CASCADE')
   const made = await oneKey(
@@ -153,6 +156,7 @@ export async function checkClientKey(
   )
   const kept = await oneKey('the next run', [await job().ended])
   if (made?.token !== kept?.token) problems.push('the run after the creation changed the key')
+  for (const kind of ['role', 'rolebinding']) await kubectl.expect('delete', kind, ...named)
 
   await close()
   await postgres.stop()

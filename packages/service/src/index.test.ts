@@ -42,6 +42,7 @@ test('exports these names and no others', () => {
   "guardedRequest",
   "isAllowedAddress",
   "isPlainHttpToPublicHost",
+  "isProduction",
   "isPublicAddress",
   "isWeakSecret",
   "latestArrival",

@@ -108,10 +108,11 @@ void run('facilitator', async (closing) => {
 
   const server = createServer(app)
   const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
-  closing.add('server', () => {
+  closing.add('server', async () => {
     health.stopping()
     setTimeout(() => settlementWaiter.drain(), DRAIN_AFTER_MS).unref()
-    return closeServer(server, { graceSeconds: GRACE_SECONDS })
+    const isClean = await closeServer(server, { graceSeconds: GRACE_SECONDS })
+    if (!isClean) logger.warn('requests cut off', { graceSeconds: GRACE_SECONDS })
   })
   logger.info('serving', {
     port,

@@ -377,10 +377,15 @@ export async function startTraffic(stage: Pick<Stage, 'closeLater'>, deployment:
     /** A key that the facilitators have got since. */
     useSigner: (address: string) => void signers.push(address),
 
-    /** Payments that were credited or settled so far. */
-    async paid() {
+    /** Payments so far: those that were credited, and those that were settled for merchants. */
+    async ended() {
       const credited = await ledger.count("FROM payments WHERE status = 'credited'")
-      return credited + merchants.reduce((sum, { ended: all }) => sum + all.length, 0)
+      return { credited, settled: merchants.reduce((sum, { ended: all }) => sum + all.length, 0) }
+    },
+
+    async paid() {
+      const { credited, settled } = await this.ended()
+      return credited + settled
     },
 
     /** Ends the requests under way. Fails if a payment has had no outcome. */

@@ -1,3 +1,4 @@
+import { activeTraceId, createMetrics } from '@tollgate/service'
 import { pathOf, startTraceCollector, type CollectedSpan, type TraceCollector } from '@tollgate/testing'
 import { randomBytes } from 'node:crypto'
 import { planOf } from '../testing/catalog'
@@ -14,13 +15,14 @@ const newTrace = () => {
   return { traceId, traceparent: `00-${traceId}-${PARENT}-01` }
 }
 
+const metrics = createMetrics({ traceId: activeTraceId })
 let collector: TraceCollector
 let gateway: TestGateway
 let beside: TestGateway
 beforeAll(async () => {
   collector = await startTraceCollector()
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: 0 }
-  gateway = await testGateway({ environment: { ...traced, TRACES_FORCED_PER_MINUTE: 1_000 } })
+  gateway = await testGateway({ metrics, environment: { ...traced, TRACES_FORCED_PER_MINUTE: 1_000 } })
   beside = await testGateway({
     beside: gateway,
     environment: { ...traced, TRACES_FORCED_PER_MINUTE: 1_000, TRACE_UPSTREAMS: true },
@@ -65,6 +67,13 @@ test('a call has a step for its credits, and one for each upstream that it went 
     'http.response.status_code': 200,
   })
   expect(collector.text()).not.toContain('secret-key-in-path')
+  const { port, close } = await metrics.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { accept: 'application/openmetrics-text' }
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text()
+  await close()
+  expect(text).toMatch(
+    new RegExp(`upstream_duration_seconds_bucket.*provider="second".* # \\{trace_id="${traceId}"\\}`),
+  )
 })
 
 test('an upstream gets no trace headers, whatever the caller sends; it gets our own if the operator wants so', async () => {

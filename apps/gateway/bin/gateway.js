@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-require('../dist/cli.js').run()
+require('../dist/cli/cli.js').run()

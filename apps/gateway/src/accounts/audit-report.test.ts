@@ -1,6 +1,6 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase, runMain } from '@tollgate/testing'
-import { main } from '../cli'
+import { main } from '../cli/cli'
 import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { auditLedger, auditText } from './audit-report'
 

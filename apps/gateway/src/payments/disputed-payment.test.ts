@@ -1,6 +1,6 @@
 import { decodeJson, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { main } from '../cli'
+import { main } from '../cli/cli'
 import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { mismatched } from '../testing/facilitator'

@@ -1,7 +1,7 @@
 import { closeAll, closeLater, migratedDatabase, runMain } from '@tollgate/testing'
 import { openGatewayDatabase } from '@tollgate/database'
 import { randomUUID } from 'node:crypto'
-import { main } from '../cli'
+import { main } from '../cli/cli'
 
 const TRANSACTION = `0x${'a'.repeat(64)}`
 let DATABASE_URL: string
@@ -201,7 +201,9 @@ test.each([
   [['credit', randomUUID(), '0x12'], 'is not the hash of a transaction'],
   [['close', randomUUID(), TRANSACTION], 'requires the id of one payment'],
   [['spent', 'x'], 'unexpected "x"'],
-  [['close', randomUUID(), '--shared-transaction'], '--shared-transaction requires a transaction'],
+  [['credit', randomUUID(), '--shared-transaction'], '--shared-transaction requires a transaction'],
+  [['close', randomUUID(), '--shared-transaction'], "Unknown option '--shared-transaction'"],
+  [['credit', randomUUID(), '--dry-run'], "Unknown option '--dry-run'"],
 ])('refuses %j', async (args, reason) => {
   expect(await payments(...args)).toMatchObject({ code: 2, err: expect.stringContaining(reason) as string })
 })

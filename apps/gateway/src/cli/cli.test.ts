@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { main } from './cli'
-import { planOf, providerOf } from './testing/catalog'
+import { planOf, providerOf } from '../testing/catalog'
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-'))
 afterAll(async () => {
@@ -61,6 +61,7 @@ describe('gateway', () => {
     [['catalog', 'apply', 'f', 'g'], 'unexpected "g"'],
     [['catalog', 'apply', 'f', '--force'], '--force'],
     [['catalog', 'apply', 'f', '--dry-run=yes'], '--dry-run'],
+    [['catalog', 'apply', 'f', '--shared-transaction'], '--shared-transaction'],
   ])('exits with 2, the reason and the help for %j', async (args, reason) => {
     const { code, out, err } = await gateway(args, { DATABASE_URL: 'postgresql://h/d' })
     expect([code, out]).toEqual([2, ''])
@@ -157,7 +158,7 @@ describe('gateway catalog apply', () => {
 })
 
 test('bin/gateway.js runs it', async () => {
-  const bin = join(__dirname, '../bin/gateway.js')
+  const bin = join(__dirname, '../../bin/gateway.js')
   const DATABASE_URL = await migratedDatabase('gateway')
   expect(await runBin(bin, ['catalog', 'apply', valid()], { DATABASE_URL })).toEqual([
     0,

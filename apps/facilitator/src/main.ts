@@ -2,16 +2,14 @@ import { curveIsNative, families } from '@tollgate/chains'
 import { openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
 import {
   activeTraceId,
-  closeServer,
   createLogger,
   createMetrics,
-  createServer,
   exportPool,
-  listen,
   openEphemeralStore,
   openTracing,
   run,
   startRetention,
+  startServers,
 } from '@tollgate/service'
 import { readConfiguration } from './config'
 import { sessionsOf, composeFacilitator } from './facilitator'
@@ -102,21 +100,14 @@ void run('facilitator', async (closing) => {
   })
   closing.add('retention', () => retention.stop())
 
-  const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }
-  const metricsServer = await metrics.listen(metricsAt)
-  closing.add('metrics server', () => metricsServer.close())
-
-  const server = createServer(app)
-  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
-  closing.add('server', async () => {
-    health.stopping()
-    setTimeout(() => settlementWaiter.drain(), DRAIN_AFTER_MS).unref()
-    const isClean = await closeServer(server, { graceSeconds: GRACE_SECONDS })
-    if (!isClean) logger.warn('requests cut off', { graceSeconds: GRACE_SECONDS })
-  })
-  logger.info('serving', {
-    port,
-    metricsPort: metricsServer.port,
-    networks: networks.all.map(({ name }) => name),
-  })
+  const ports = await startServers(
+    { app, health, metrics, logger },
+    {
+      environment,
+      closing,
+      graceSeconds: GRACE_SECONDS,
+      onStopping: () => setTimeout(() => settlementWaiter.drain(), DRAIN_AFTER_MS).unref(),
+    },
+  )
+  logger.info('serving', { ...ports, networks: networks.all.map(({ name }) => name) })
 })

@@ -86,7 +86,7 @@ const PAYER_TIMEOUT_MS = 5_000
 export function composeGateway(infrastructure: Infrastructure) {
   const { environment, database, store, logger, metrics, tracing, now } = infrastructure
   const facilitator = measureFacilitator(infrastructure.facilitator, metrics)
-  const paymentMetrics = createPaymentMetrics(metrics)
+  const paymentMetrics = createPaymentMetrics(metrics, now)
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
   const payerTimeoutMs = Math.min(timeoutMs, PAYER_TIMEOUT_MS)

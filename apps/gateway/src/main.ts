@@ -4,16 +4,14 @@ import { createFacilitatorClient } from '@tollgate/facilitator-client'
 import { withTimeout } from '@tollgate/protocol'
 import {
   activeTraceId,
-  closeServer,
   createLogger,
   createMetrics,
-  createServer,
   exportPool,
-  listen,
   openEphemeralStore,
   openTracing,
   run,
   startRetention,
+  startServers,
 } from '@tollgate/service'
 import { startAudit } from './accounts/audit'
 import { startHeartbeat } from './accounts/heartbeat'
@@ -86,9 +84,9 @@ void run('gateway', async (closing) => {
 
   const heartbeat = await startHeartbeat(gateway.ledger, logger)
   closing.add('heartbeat', () => heartbeat.stop())
-  const audit = startAudit({ database, metrics, logger })
+  const audit = startAudit({ database, metrics, logger, now })
   closing.add('audit', () => audit.stop())
-  const paymentMonitor = startPaymentMonitor({ database, metrics, logger })
+  const paymentMonitor = startPaymentMonitor({ database, metrics, logger, now })
   closing.add('payment monitor', () => paymentMonitor.stop())
   const counting = startCounting({ database, metrics, logger })
   closing.add('usage counting', () => counting.stop())
@@ -118,18 +116,7 @@ void run('gateway', async (closing) => {
 
   // The first query of Prisma blocks the process for longer than the requests that need it can wait.
   await gateway.loadCatalog()
-  const metricsServer = await metrics.listen({
-    port: environment.METRICS_PORT,
-    host: environment.METRICS_HOST,
-  })
-  closing.add('metrics server', () => metricsServer.close())
-
-  const server = createServer(gateway.app)
-  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
-  closing.add('server', async () => {
-    gateway.health.stopping()
-    const isClean = await closeServer(server, { graceSeconds })
-    if (!isClean) logger.warn('requests cut off', { graceSeconds })
-  })
-  logger.info('serving', { port, metricsPort: metricsServer.port, publicUrl: environment.PUBLIC_URL })
+  const { app, health } = gateway
+  const ports = await startServers({ app, health, metrics, logger }, { environment, closing, graceSeconds })
+  logger.info('serving', { ...ports, publicUrl: environment.PUBLIC_URL })
 })

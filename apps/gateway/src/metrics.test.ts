@@ -187,7 +187,12 @@ describe('money', () => {
     const open = await insertPayment(gateway.pool, { wallet: address, credits: 1, status: 'settling' })
     const age = "created_at = now() - INTERVAL '100 seconds', next_attempt_at = now() + INTERVAL '1 hour'"
     await gateway.pool.query(`UPDATE payments SET ${age} WHERE id = $1`, [open])
-    const monitor = startPaymentMonitor({ database: gateway.database, metrics, logger: gateway.log.logger })
+    const monitor = startPaymentMonitor({
+      database: gateway.database,
+      metrics,
+      logger: gateway.log.logger,
+      now: () => new Date(),
+    })
     const states = await eventually(
       () => valuesOf('tollgate_payments_open'),
       (read) => Object.keys(read).length > 0,

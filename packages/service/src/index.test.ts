@@ -69,6 +69,7 @@ test('exports these names and no others', () => {
   "spanOf",
   "startInterval",
   "startRetention",
+  "startServers",
   "statusOf",
   "toCsv",
   "traceIdOf",

@@ -71,6 +71,7 @@ export { isPublicAddress } from './outbound/public-address'
 export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'
+export { startServers } from './start-servers'
 export {
   activeTraceId,
   callWithActiveSpan,

@@ -6,6 +6,8 @@ import { endingOf, openLedgers, waitForLockWaiter, type TestLedgers } from '../t
 import { readableLog } from '../testing/log'
 import { auditAccounts, startAudit, type Invariant } from './audit'
 
+const now = () => new Date()
+
 let { ledgers, pool, spender } = {} as TestLedgers
 beforeAll(async () => {
   ;({ ledgers, pool, spender } = await openLedgers())
@@ -96,7 +98,7 @@ test('a violation is in the log and the metrics', async () => {
   )
   const { logger, text } = readableLog()
   const metrics = createMetrics()
-  await startAudit({ database: { pool }, metrics, logger }).stop()
+  await startAudit({ database: { pool }, metrics, logger, now }).stop()
   expect(text()).toContain(`"account":"${id}"`)
   const exposed = await metrics.register.metrics()
   expect(exposed).toMatch(
@@ -117,7 +119,7 @@ describe('the gauge of violated accounts', () => {
       const lines = (await metrics.register.metrics()).split('\n')
       return Number(lines.find((line) => line.startsWith(`${series} `))?.split(' ')[1])
     }
-    const parts = { database: { pool }, metrics, logger: readableLog().logger }
+    const parts = { database: { pool }, metrics, logger: readableLog().logger, now }
     return {
       ...startAudit({ ...parts, ...(everyMs !== undefined && { everyMs }) }),
       violated: () => read(`tollgate_ledger_violated_accounts{invariant="${INVARIANT}"}`),
@@ -171,7 +173,7 @@ describe('calls that are miscounted', () => {
     await miscount(id)
     const { logger, text } = readableLog()
     const metrics = createMetrics()
-    await startAudit({ database: { pool }, metrics, logger }).stop()
+    await startAudit({ database: { pool }, metrics, logger, now }).stop()
     expect(await violationsOf(id)).toEqual([])
     const lines = text()
       .split('\n')
@@ -194,7 +196,12 @@ describe('calls that are miscounted', () => {
        FROM usage WHERE account_id = $1 AND state = 'refunded'`,
       [id],
     )
-    const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger: readableLog().logger })
+    const audit = startAudit({
+      database: { pool },
+      metrics: createMetrics(),
+      logger: readableLog().logger,
+      now,
+    })
     await waitForLockWaiter(pool)
     await holder.query('COMMIT')
     holder.release()
@@ -209,7 +216,7 @@ describe('calls that are miscounted', () => {
       CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'not now'; END $$ LANGUAGE plpgsql;
       CREATE TRIGGER refuse BEFORE UPDATE ON accounts FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION refuse()`)
     const metrics = createMetrics()
-    await startAudit({ database: { pool }, metrics, logger: readableLog().logger }).stop()
+    await startAudit({ database: { pool }, metrics, logger: readableLog().logger, now }).stop()
     await pool.query('DROP TRIGGER refuse ON accounts')
     expect(await metrics.register.metrics()).toContain(
       'tollgate_ledger_violations_total{invariant="calls_are_miscounted"} 1',
@@ -227,7 +234,7 @@ test('an account that cannot be audited does not block the audit of others', asy
     CREATE VIEW grants AS SELECT id, account_id, payment_id,
       CASE WHEN account_id = ${poisoned} THEN 1 / (account_id - ${poisoned}) ELSE credits END AS credits FROM grants_kept`)
   const { logger, text } = readableLog()
-  const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger, everyMs: 1 })
+  const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger, now, everyMs: 1 })
   const isTold = (id: bigint, of: string) =>
     text()
       .split('\n')
@@ -253,7 +260,7 @@ test('calls that a replica of an older version reserved are recorded, and refund
   expect(await violationsOf(rows[0]!.id)).toEqual(['reserved_without_reservation'])
 
   const { logger, text } = readableLog()
-  await startAudit({ database: { pool }, metrics: createMetrics(), logger }).stop()
+  await startAudit({ database: { pool }, metrics: createMetrics(), logger, now }).stop()
   expect(text()).toContain('reserved calls recorded')
   expect(text()).not.toContain('reserved_without_reservation')
   await ledgers[1].refundOrphans()

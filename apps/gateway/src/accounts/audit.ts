@@ -74,9 +74,10 @@ export function startAudit(parts: {
   database: Pick<GatewayDatabase, 'pool'>
   metrics: Metrics
   logger: Logger
+  now: () => Date
   everyMs?: number
 }) {
-  const { database, metrics, logger, everyMs = INTERVAL_MS } = parts
+  const { database, metrics, logger, now, everyMs = INTERVAL_MS } = parts
   const violationCount = metrics.counter({
     name: 'tollgate_ledger_violations_total',
     help: 'Violations of ledger invariants found by the audit, again in each pass until they are repaired',
@@ -132,7 +133,7 @@ export function startAudit(parts: {
   const endPass = () => {
     ;[lastPass, thisPass] = [thisPass, none()]
     exportViolated()
-    passed.set(Date.now() / 1000)
+    passed.set(now().getTime() / 1000)
   }
 
   let after = 0n

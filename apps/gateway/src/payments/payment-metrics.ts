@@ -8,7 +8,7 @@ type CompletedOutcome = 'credited' | 'refused' | 'disputed'
 
 export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>
 
-export function createPaymentMetrics(metrics: Metrics) {
+export function createPaymentMetrics(metrics: Metrics, now: () => Date) {
   const required = metrics.counter({
     name: 'tollgate_payment_required_total',
     help: 'Answers with 402; the reason is no_payment, no_credits, or why the payment of the request was refused',
@@ -37,7 +37,7 @@ export function createPaymentMetrics(metrics: Metrics) {
       reason = '',
     ) {
       completed.inc({ network, outcome, reason: reason === '' ? '' : boundedReason(reason) })
-      duration.observe({ network, outcome }, Math.max(0, (Date.now() - createdAt.getTime()) / 1000))
+      duration.observe({ network, outcome }, Math.max(0, (now().getTime() - createdAt.getTime()) / 1000))
     },
   }
 }

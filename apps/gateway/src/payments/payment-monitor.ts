@@ -20,9 +20,10 @@ export function startPaymentMonitor(parts: {
   database: Pick<GatewayDatabase, 'pool'>
   metrics: Metrics
   logger: Logger
+  now: () => Date
   everyMs?: number
 }) {
-  const { database, metrics, logger, everyMs = INTERVAL_MS } = parts
+  const { database, metrics, logger, now, everyMs = INTERVAL_MS } = parts
   const open = metrics.gauge({
     name: 'tollgate_payments_open',
     help: 'Payments that have not ended; settled ones wait for their credits, disputed ones for an operator',
@@ -46,7 +47,7 @@ export function startPaymentMonitor(parts: {
         open.set({ state }, Number(row?.payments ?? 0))
         oldest.set({ state }, Math.max(0, row?.oldestSeconds ?? 0))
       }
-      updatedAt.set(Date.now() / 1000)
+      updatedAt.set(now().getTime() / 1000)
     },
     onError: (error) => logger.warn('open payment query failed', { error }),
   })

@@ -98,7 +98,7 @@ export function startReversals(parts: {
   logger: Logger
   now: () => Date
 }) {
-  const { store, metrics, logger } = parts
+  const { store, metrics, logger, now } = parts
   const check = createReversalCheck(parts)
   const reversed = metrics.gauge({
     name: 'tollgate_payments_reversed',
@@ -114,7 +114,7 @@ export function startReversals(parts: {
     async work() {
       try {
         await check(stopping.signal)
-        if (!stopping.signal.aborted) lastCheck.set(Date.now() / 1000)
+        if (!stopping.signal.aborted) lastCheck.set(now().getTime() / 1000)
       } finally {
         reversed.set(await store.countOfLastDay())
       }

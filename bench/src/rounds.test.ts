@@ -1,4 +1,4 @@
-import { interleave, median, medianOf } from './rounds'
+import { interleave, median, medianInterval, medianOf } from './rounds'
 
 test.each([
   [[3], 3],
@@ -11,6 +11,16 @@ test.each([
 
 test('there is no median of no values', () => {
   expect(() => median([])).toThrow('no values')
+})
+
+test.each([
+  [100, [40, 61]],
+  [25, [7, 19]],
+  [10, [1, 10]],
+  [1, [1, 1]],
+])('the interval of the median of %d values is between those of these ranks', (count, ranks) => {
+  const values = Array.from({ length: count }, (_, index) => ((index * 37) % count) + 1)
+  expect(medianInterval(values)).toEqual(ranks)
 })
 
 test('the contenders run in turn in each round, which begins with the next one', async () => {

@@ -12,6 +12,19 @@ export function median(values: readonly number[]): number {
 export const medianOf = <Sample>(samples: readonly Sample[], figure: (sample: Sample) => number): number =>
   median(samples.map(figure))
 
+/**
+ * The interval that holds the median of all possible values in 95 % of all measurements, whatever their distribution: two of the
+ * values, whose ranks follow from the binomial distribution, here by its normal approximation.
+ */
+export function medianInterval(values: readonly number[]): [lower: number, upper: number] {
+  const sorted = values.toSorted((one, other) => one - other)
+  const halfWidth = 0.98 * Math.sqrt(sorted.length)
+  const rank = Math.max(1, Math.floor(sorted.length / 2 - halfWidth))
+  const [lower, upper] = [sorted[rank - 1], sorted[sorted.length - rank]]
+  if (lower === undefined || upper === undefined) throw new Error('There is no median of no values')
+  return [lower, upper]
+}
+
 type Contenders<Name extends string, Sample> = Record<Name, (round: number) => Promise<Sample>>
 
 /**

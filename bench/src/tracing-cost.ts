@@ -8,19 +8,21 @@ import { type Contender } from './facilitators/contender'
 import { sendAll } from './facilitators/load'
 import { startTollgate } from './facilitators/tollgate'
 import { openRig } from './paid/rig'
-import { withCpuSeconds } from './processes'
-import { interleave, median, medianOf } from './rounds'
+import { threadCpuSeconds } from './processes'
+import { interleave, median, medianInterval, medianOf } from './rounds'
 
 const HELP = `Usage: node bench/dist/tracing-cost.js [gateway|verify|settle] [--before FOLDER] [--rounds N] [--seconds N]
 
 Loads services in turn: without traces, with traces of 1 % of the requests, and of all. Prints the CPU seconds of each per 1,000
-requests, and the median of its ratios to the service without traces in the same round.
+requests, and the median of its ratios to the service without traces in the same round, with the interval that holds the true
+median in 95 % of all measurements. Many short rounds give a smaller one than few long rounds.
 
   gateway          gateways with paid calls (default)
   verify, settle   facilitators with /verify, without its cache, or /settle
   --before FOLDER  a built checkout whose gateway is measured too
   --rounds N       rounds (10)
   --seconds N      of each gateway in each round (4)
+  --requests N     to each facilitator in each round (500)
   --help           this text
 `
 
@@ -28,12 +30,12 @@ const CONNECTIONS = 64
 const WALLETS = 64
 const WARM_UP_SECONDS = 12
 const PAYERS = 100
-const PAYMENTS = 2_000
+const WARM_UP_PAYMENTS = 2_000
 
 const progress = (line: string) => void process.stderr.write(`· ${line}\n`)
 
 type Place = { folder: string; closeLater: (close: () => unknown) => void }
-type Options = { before: string | undefined; rounds: number; seconds: number }
+type Options = { before: string | undefined; rounds: number; seconds: number; requests: number }
 /** CPU seconds per 1,000 requests. */
 type Sample = { perSecond: number; cpuSeconds: number }
 type Contenders = Record<string, () => Promise<Sample>>
@@ -71,7 +73,11 @@ async function openGateways(place: Place, collectorUrl: string, { before, second
   return { contenders, audit: () => rig.audit() }
 }
 
-async function openFacilitators(place: Place, collectorUrl: string, path: '/verify' | '/settle') {
+async function openFacilitators(
+  place: Place,
+  collectorUrl: string,
+  { path, requests }: { path: '/verify' | '/settle'; requests: number },
+) {
   const chain = await openPaymentChain(place, { payers: PAYERS })
   const variants = {
     off: {},
@@ -86,20 +92,24 @@ async function openFacilitators(place: Place, collectorUrl: string, path: '/veri
     const options = { chain, nodeUrl: chain.rpcUrl }
     const environment = { VERIFICATION_CACHE_TTL_SECONDS: '0', ...variables }
     const contender = await startTollgate({ ...place, folder, progress }, options, environment)
-    contenders[name] = () => sendPayments(chain, contender, path)
-    await sendPayments(chain, contender, path)
+    contenders[name] = () => sendPayments(chain, contender, { path, count: requests })
+    await sendPayments(chain, contender, { path, count: WARM_UP_PAYMENTS })
   }
   return { contenders, audit: () => Promise.resolve() }
 }
 
-async function sendPayments(chain: PaymentChain, contender: Contender, path: '/verify' | '/settle') {
-  const bodies = chain.signPayments(PAYMENTS)
+async function sendPayments(
+  chain: PaymentChain,
+  contender: Contender,
+  { path, count }: { path: '/verify' | '/settle'; count: number },
+) {
+  const bodies = chain.signPayments(count)
   const isRight = (text: string) => /"(isValid|success)":true/.test(text)
-  const { result, cpu } = await withCpuSeconds({ own: contender.pid }, () =>
-    sendAll(contender, { path, bodies, connections: CONNECTIONS, isRight }),
-  )
+  const before = threadCpuSeconds(contender.pid)
+  const result = await sendAll(contender, { path, bodies, connections: CONNECTIONS, isRight })
+  const cpuSeconds = threadCpuSeconds(contender.pid) - before
   if (result.refused[0] !== undefined) throw new Error(`A payment was refused: ${result.refused[0]}`)
-  return { perSecond: PAYMENTS / result.seconds, cpuSeconds: (1000 * cpu.own) / PAYMENTS }
+  return { perSecond: count / result.seconds, cpuSeconds: (1000 * cpuSeconds) / count }
 }
 
 async function measure(place: Place, what: (typeof SUBJECTS)[number], options: Options) {
@@ -107,7 +117,7 @@ async function measure(place: Place, what: (typeof SUBJECTS)[number], options: O
   const { contenders, audit } =
     what === 'gateway'
       ? await openGateways(place, collector.url, options)
-      : await openFacilitators(place, collector.url, `/${what}`)
+      : await openFacilitators(place, collector.url, { path: `/${what}`, requests: options.requests })
   const samples = await interleave(
     { rounds: options.rounds, progress },
     contenders,
@@ -125,9 +135,11 @@ function print(samples: Record<string, Sample[]>) {
   for (const [name, loads] of Object.entries(samples)) {
     const ratios = loads.map(({ cpuSeconds }, round) => cpuSeconds / (off[round]?.cpuSeconds ?? Number.NaN))
     const cpu = medianOf(loads, ({ cpuSeconds }) => cpuSeconds).toFixed(4)
-    const spread = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(3)).join(' to ')
+    const interval = medianInterval(ratios)
+      .map((ratio) => ratio.toFixed(3))
+      .join(' to ')
     process.stdout.write(
-      `${name.padEnd(12)}${cpu} CPU s per 1,000, ratio ${median(ratios).toFixed(3)} (${spread})\n`,
+      `${name.padEnd(12)}${cpu} CPU s per 1,000, ratio ${median(ratios).toFixed(3)} (${interval})\n`,
     )
   }
 }
@@ -139,10 +151,16 @@ async function main() {
       before: { type: 'string' },
       rounds: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '4' },
+      requests: { type: 'string', default: '500' },
       help: { type: 'boolean', default: false },
     },
   })
-  const { before, rounds, seconds, help } = values
+  const { before, help } = values
+  const numbers = {
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    requests: Number(values.requests),
+  }
   if (help) return void process.stdout.write(HELP)
   const [given = 'gateway', ...more] = positionals
   const what = SUBJECTS.find((subject) => subject === given)
@@ -151,7 +169,7 @@ async function main() {
   const closing: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   const place = { folder, closeLater: (close: () => unknown) => void closing.push(close) }
   try {
-    await measure(place, what, { before, rounds: Number(rounds), seconds: Number(seconds) })
+    await measure(place, what, { before, ...numbers })
   } finally {
     for (const close of closing.reverse()) await close()
   }

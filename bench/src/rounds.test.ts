@@ -15,13 +15,19 @@ test('there is no median of no values', () => {
 
 test.each([
   [100, [40, 61]],
-  [25, [7, 19]],
-  [10, [1, 10]],
-  [1, [1, 1]],
-])('the interval of the median of %d values is between those of these ranks', (count, ranks) => {
-  const values = Array.from({ length: count }, (_, index) => ((index * 37) % count) + 1)
-  expect(medianInterval(values)).toEqual(ranks)
-})
+  [90, [36, 55]],
+  [25, [8, 18]],
+  [10, [2, 9]],
+  [6, [1, 6]],
+  [5, undefined],
+  [0, undefined],
+])(
+  'the confidence interval of the median of %d values is from and to the values of ranks %j',
+  (count, ranks) => {
+    const values = Array.from({ length: count }, (_, index) => ((index * 37) % count) + 1)
+    expect(medianInterval(values)).toEqual(ranks)
+  },
+)
 
 test('the contenders run in turn in each round, which begins with the next one', async () => {
   const order: string[] = []

@@ -13,16 +13,25 @@ export const medianOf = <Sample>(samples: readonly Sample[], figure: (sample: Sa
   median(samples.map(figure))
 
 /**
- * The interval that holds the median of all possible values in 95 % of all measurements, whatever their distribution: two of the
- * values, whose ranks follow from the binomial distribution, here by its normal approximation.
+ * A confidence interval of the median, of at least 95 % for independent values of any distribution: the two values of a rank from
+ * below and from above that the binomial distribution gives. Undefined for fewer than 6 values.
  */
-export function medianInterval(values: readonly number[]): [lower: number, upper: number] {
+export function medianInterval(values: readonly number[]): [lower: number, upper: number] | undefined {
   const sorted = values.toSorted((one, other) => one - other)
-  const halfWidth = 0.98 * Math.sqrt(sorted.length)
-  const rank = Math.max(1, Math.floor(sorted.length / 2 - halfWidth))
+  const rank = confidenceRank(sorted.length)
   const [lower, upper] = [sorted[rank - 1], sorted[sorted.length - rank]]
-  if (lower === undefined || upper === undefined) throw new Error('There is no median of no values')
-  return [lower, upper]
+  return lower === undefined || upper === undefined ? undefined : [lower, upper]
+}
+
+/** The largest rank that at most 2.5 % of all samples have above the median; 0 if there is none. */
+function confidenceRank(count: number): number {
+  let rank = 0
+  let term = 0.5 ** count
+  for (let below = term; below <= 0.025; below += term) {
+    rank++
+    term *= (count - rank + 1) / rank
+  }
+  return rank
 }
 
 type Contenders<Name extends string, Sample> = Record<Name, (round: number) => Promise<Sample>>

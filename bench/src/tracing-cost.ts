@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startTraceCollector } from '@tollgate/testing'
 import { openPaymentChain, type PaymentChain } from './facilitators/chain'
@@ -12,10 +13,11 @@ import { threadCpuSeconds } from './processes'
 import { interleave, median, medianInterval, medianOf } from './rounds'
 
 const HELP = `Usage: node bench/dist/tracing-cost.js [gateway|verify|settle] [--before FOLDER] [--rounds N] [--seconds N]
+                                    [--requests N]
 
 Loads services in turn: without traces, with traces of 1 % of the requests, and of all. Prints the CPU seconds of each per 1,000
-requests, and the median of its ratios to the service without traces in the same round, with the interval that holds the true
-median in 95 % of all measurements. Many short rounds give a smaller one than few long rounds.
+requests with the exports that follow them, and the median of its ratios to the service without traces in the same round, with a 95 %
+confidence interval of that median.
 
   gateway          gateways with paid calls (default)
   verify, settle   facilitators with /verify, without its cache, or /settle
@@ -31,6 +33,8 @@ const WALLETS = 64
 const WARM_UP_SECONDS = 12
 const PAYERS = 100
 const WARM_UP_PAYMENTS = 2_000
+/** Services export what they queued once a second. */
+const EXPORTED_WITHIN_MS = 1_500
 
 const progress = (line: string) => void process.stderr.write(`· ${line}\n`)
 
@@ -60,12 +64,9 @@ async function openGateways(place: Place, collectorUrl: string, { before, second
     const gateway = await rig.startGateway({ name: `gateway ${name}`, ...options })
     const paid = { ...gateway, requests: rig.requests() }
     const load = async (duration: number) => {
-      const { callsPerSecond, cpuSeconds } = await rig.load(paid, {
-        connections: CONNECTIONS,
-        seconds: duration,
-        folder,
-      })
-      return { perSecond: callsPerSecond, cpuSeconds }
+      const options = { connections: CONNECTIONS, seconds: duration, folder }
+      const { result, cpuSeconds } = await withExports(gateway.pids, () => rig.load(paid, options))
+      return { perSecond: result.callsPerSecond, cpuSeconds: (1000 * cpuSeconds) / result.answers }
     }
     await load(WARM_UP_SECONDS)
     contenders[name] = () => load(seconds)
@@ -105,11 +106,19 @@ async function sendPayments(
 ) {
   const bodies = chain.signPayments(count)
   const isRight = (text: string) => /"(isValid|success)":true/.test(text)
-  const before = threadCpuSeconds(contender.pid)
-  const result = await sendAll(contender, { path, bodies, connections: CONNECTIONS, isRight })
-  const cpuSeconds = threadCpuSeconds(contender.pid) - before
+  const options = { path, bodies, connections: CONNECTIONS, isRight }
+  const { result, cpuSeconds } = await withExports([contender.pid], () => sendAll(contender, options))
   if (result.refused[0] !== undefined) throw new Error(`A payment was refused: ${result.refused[0]}`)
   return { perSecond: count / result.seconds, cpuSeconds: (1000 * cpuSeconds) / count }
+}
+
+/** The CPU seconds of a service for `work`, and for the export of its spans. */
+async function withExports<Result>(pids: readonly number[], work: () => Promise<Result>) {
+  const cpuSeconds = () => pids.reduce((sum, pid) => sum + threadCpuSeconds(pid), 0)
+  const before = cpuSeconds()
+  const result = await work()
+  await delay(EXPORTED_WITHIN_MS)
+  return { result, cpuSeconds: cpuSeconds() - before }
 }
 
 async function measure(place: Place, what: (typeof SUBJECTS)[number], options: Options) {
@@ -135,11 +144,9 @@ function print(samples: Record<string, Sample[]>) {
   for (const [name, loads] of Object.entries(samples)) {
     const ratios = loads.map(({ cpuSeconds }, round) => cpuSeconds / (off[round]?.cpuSeconds ?? Number.NaN))
     const cpu = medianOf(loads, ({ cpuSeconds }) => cpuSeconds).toFixed(4)
-    const interval = medianInterval(ratios)
-      .map((ratio) => ratio.toFixed(3))
-      .join(' to ')
+    const interval = medianInterval(ratios)?.map((ratio) => ratio.toFixed(3)) ?? ['too few rounds']
     process.stdout.write(
-      `${name.padEnd(12)}${cpu} CPU s per 1,000, ratio ${median(ratios).toFixed(3)} (${interval})\n`,
+      `${name.padEnd(12)}${cpu} CPU s per 1,000, ratio ${median(ratios).toFixed(3)} (${interval.join(' to ')})\n`,
     )
   }
 }

@@ -1,5 +1,6 @@
 import { createDatabase, migrate } from '@tollgate/database'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ export function serviceProcesses() {
 
   return {
     folder,
-    /** Of `stopAll`, in reverse order. */
+    /** `stopAll` runs what is given here, the latest first. */
     stopLater: (stop: () => unknown) => void running.push(stop),
 
     start(service: Service, variables: Record<string, string>) {
@@ -61,15 +62,14 @@ export function serviceProcesses() {
   }
 }
 
-/** Of its own on `server`, with the service's tables. */
+/** A new database on `server`, with the service's tables. */
 export async function newDatabase(service: Service, server: string): Promise<string> {
   const url = new URL(server)
-  url.pathname = `/service_${service}_${process.pid}_${++databaseCount}`
+  url.pathname = `/service_${service}_${randomUUID()}`
   await createDatabase(url.href)
   await migrate({ url: url.href, service })
   return url.href
 }
-let databaseCount = 0
 
 /** The server of this test run. */
 export const testPostgres = () => process.env['TEST_POSTGRES_URL'] ?? ''

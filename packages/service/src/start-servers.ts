@@ -6,8 +6,8 @@ import { type Metrics } from './metrics/metrics'
 import { type Closing } from './run'
 
 /**
- * Serves the metrics, then the app. When the process stops, `/ready` fails at once, and requests in flight get `graceSeconds`; a
- * warning tells if any were cut off.
+ * Serves the metrics, then the app. When the process stops, `/health` and `/ready` fail at once, and requests in flight get
+ * `graceSeconds`; if it cuts any off, it logs a warning.
  *
  * @throws ConfigurationError if a port is unavailable
  */

@@ -8,8 +8,8 @@ const STATEMENT_TIMEOUT_MS = 3_600_000
 
 export const auditCommand: Command = {
   help: AUDIT_HELP,
-  async run(words, io) {
-    const [unexpected] = parseOptions(words, {}).positionals
+  async run(args, io) {
+    const [unexpected] = parseOptions(args, {}).positionals
     if (unexpected !== undefined) throw new UsageError(`unexpected "${unexpected}"`)
     const options = { url: databaseUrl(io), statementTimeoutMs: STATEMENT_TIMEOUT_MS }
     return withDatabase(options, io, async (database) => {

@@ -7,17 +7,15 @@ import { parseCatalog } from '../catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from '../catalog/yaml-diagnostics'
 import { Environment } from '../config'
 import { CATALOG_HELP } from './cli-help'
-import { type Command, databaseUrl, withDatabase } from './command'
+import { type Command, commandName, databaseUrl, withDatabase } from './command'
 
 export const catalogCommand: Command = {
   help: CATALOG_HELP,
-  async run(words, io) {
-    const { values, positionals } = parseOptions(words, { 'dry-run': { type: 'boolean' } })
-    const [verb, file, ...more] = positionals
-    if (verb !== 'apply')
-      throw new UsageError(
-        verb === undefined ? 'subcommand of catalog missing' : `unknown command "catalog ${verb}"`,
-      )
+  async run(args, io) {
+    const name = commandName(args, 'catalog')
+    if (name !== 'apply') throw new UsageError(`unknown command "catalog ${name}"`)
+    const { values, positionals } = parseOptions(args.slice(1), { 'dry-run': { type: 'boolean' } })
+    const [file, ...more] = positionals
     if (file === undefined) throw new UsageError('catalog apply requires a file')
     if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
     return apply({ file, dryRun: values['dry-run'] === true }, io)
@@ -30,9 +28,11 @@ async function apply({ file, dryRun }: { file: string; dryRun: boolean }, io: Co
   const isProduction = readEnvironment(Mode, io.environment).NODE_ENV === 'production'
   const url = databaseUrl(io)
   const catalog = parseCatalog(await textOf(file), { isProduction })
-  const lines = await withDatabase({ url }, io, (database) => applyCatalog(database, catalog, { dryRun }))
-  const all = lines.length > 0 ? lines : ['nothing changed']
-  io.out(`${[...(dryRun ? ['dry run: nothing is written'] : []), ...all].join('\n')}\n`)
+  await withDatabase({ url }, io, async (database) => {
+    const lines = await applyCatalog(database, catalog, { dryRun })
+    const all = lines.length > 0 ? lines : ['nothing changed']
+    io.out(`${[...(dryRun ? ['dry run: nothing is written'] : []), ...all].join('\n')}\n`)
+  })
   if (!catalog.plans.some(({ active }) => active)) io.err('warning: no plan is sold after this\n')
   if (!catalog.providers.some(({ active }) => active)) io.err('warning: no provider serves after this\n')
   return 0

@@ -55,6 +55,8 @@ describe('gateway', () => {
     [[], 'command missing'],
     [['serve'], 'unknown command "serve"'],
     [['serve', '--help'], 'unknown command "serve"'],
+    [['--dry-run', 'catalog', 'apply', 'f'], 'options come after the command, so not --dry-run'],
+    [['catalog', '--dry-run', 'apply', 'f'], 'options come after the command, so not --dry-run'],
     [['catalog'], 'subcommand of catalog missing'],
     [['catalog', 'aply', 'f'], 'unknown command "catalog aply"'],
     [['catalog', 'apply'], 'catalog apply requires a file'],

@@ -4,7 +4,7 @@ import { CatalogError } from '../catalog/yaml-diagnostics'
 import { auditCommand } from './audit-command'
 import { catalogCommand } from './catalog-command'
 import { HELP } from './cli-help'
-import { type Command } from './command'
+import { type Command, commandName } from './command'
 import { paymentsCommand } from './payments-command'
 
 const commands: Readonly<Record<string, Command>> = {
@@ -12,19 +12,19 @@ const commands: Readonly<Record<string, Command>> = {
   catalog: catalogCommand,
   payments: paymentsCommand,
 }
-const find = (area: string) => (Object.hasOwn(commands, area) ? commands[area] : undefined)
+const find = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
 
-const helpOf = ([area]: string[]): string | undefined => (area === undefined ? HELP : find(area)?.help)
+const helpOf = ([name]: string[]): string | undefined => (name === undefined ? HELP : find(name)?.help)
 
 /** @returns exit code: 0 done, 1 refused or failed, 2 usage error, 78 not configured */
 export const main = (args: string[], io: CommandIo): Promise<number> =>
   runCommand({ name: 'gateway', help: HELP, helpOf, run: dispatch, explain }, args, io)
 
-async function dispatch([area, ...words]: string[], io: CommandIo): Promise<number> {
-  if (area === undefined) throw new UsageError('command missing')
-  const command = find(area)
-  if (!command) throw new UsageError(`unknown command "${area}"`)
-  return command.run(words, io)
+async function dispatch(args: string[], io: CommandIo): Promise<number> {
+  const name = commandName(args)
+  const command = find(name)
+  if (!command) throw new UsageError(`unknown command "${name}"`)
+  return command.run(args.slice(1), io)
 }
 
 function explain(error: unknown): string | undefined {

@@ -1,15 +1,22 @@
 import { type GatewayDatabase, openGatewayDatabase, waitForDatabase } from '@tollgate/database'
-import { type CommandIo, ConfigurationError } from '@tollgate/service'
+import { type CommandIo, ConfigurationError, UsageError } from '@tollgate/service'
 
 export type Command = {
   help: string
   /**
-   * `words`: all after the command.
+   * `args`: what follows the command's name.
    *
    * @returns the exit code
    * @throws UsageError
    */
-  run: (words: string[], io: CommandIo) => Promise<number>
+  run: (args: string[], io: CommandIo) => Promise<number>
+}
+
+/** @throws UsageError if the name of a command is missing, or an option */
+export function commandName([name]: string[], of = ''): string {
+  if (name === undefined) throw new UsageError(of === '' ? 'command missing' : `subcommand of ${of} missing`)
+  if (name.startsWith('-')) throw new UsageError(`options come after the command, so not ${name} before it`)
+  return name
 }
 
 /** @throws ConfigurationError */

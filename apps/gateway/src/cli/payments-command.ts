@@ -1,37 +1,37 @@
 import { type CommandIo, parseOptions, UsageError } from '@tollgate/service'
 import { createDisputes, type Decision, type Dispute } from '../payments/disputes'
 import { PAYMENTS_HELP } from './cli-help'
-import { type Command, databaseUrl, withDatabase } from './command'
+import { type Command, commandName, databaseUrl, withDatabase } from './command'
 
 type Disputes = ReturnType<typeof createDisputes>
 type Work = (disputes: Disputes, io: CommandIo) => Promise<number>
 
 export const paymentsCommand: Command = {
   help: PAYMENTS_HELP,
-  async run(words, io) {
-    const work = parse(words)
+  async run(args, io) {
+    const work = parse(args)
     return withDatabase({ url: databaseUrl(io) }, io, ({ pool }) => work(createDisputes(pool), io))
   },
 }
 
-function parse([verb, ...words]: string[]): Work {
-  if (verb === 'disputed' || verb === 'spent') return parseList(verb, words)
-  if (verb === 'credit') return parseCredit(words)
-  if (verb === 'close') return parseClose(words)
-  throw new UsageError(
-    verb === undefined ? 'subcommand of payments missing' : `unknown command "payments ${verb}"`,
-  )
+function parse(args: string[]): Work {
+  const name = commandName(args, 'payments')
+  const more = args.slice(1)
+  if (name === 'disputed' || name === 'spent') return parseList(name, more)
+  if (name === 'credit') return parseCredit(more)
+  if (name === 'close') return parseClose(more)
+  throw new UsageError(`unknown command "payments ${name}"`)
 }
 
 const PAGE_SIZE = 1_000
 
-function parseList(verb: 'disputed' | 'spent', words: string[]): Work {
-  const [unexpected] = parseOptions(words, {}).positionals
+function parseList(name: 'disputed' | 'spent', args: string[]): Work {
+  const [unexpected] = parseOptions(args, {}).positionals
   if (unexpected !== undefined) throw new UsageError(`unexpected "${unexpected}"`)
   return async ({ list, listSpent }, { out }) => {
-    const pageAfter = verb === 'spent' ? listSpent : list
+    const pageAfter = name === 'spent' ? listSpent : list
     let page = await pageAfter(PAGE_SIZE)
-    if (page.length === 0) out(`no payment is ${verb}\n`)
+    if (page.length === 0) out(`no payment is ${name}\n`)
     while (page.length > 0) {
       out(page.map(lineOf).join(''))
       page = await pageAfter(PAGE_SIZE, page.at(-1))
@@ -40,20 +40,20 @@ function parseList(verb: 'disputed' | 'spent', words: string[]): Work {
   }
 }
 
-function parseClose(words: string[]): Work {
-  const [id, ...more] = parseOptions(words, {}).positionals
+function parseClose(args: string[]): Work {
+  const [id, ...more] = parseOptions(args, {}).positionals
   if (more.length > 0) throw new UsageError('payments close requires the id of one payment')
   return resolve(uuidOf(id, 'close'), 'close')
 }
 
 const transactionHash = /^(?:0x)?[0-9a-fA-F]{64}$/
 
-function parseCredit(words: string[]): Work {
-  const { values, positionals } = parseOptions(words, { 'shared-transaction': { type: 'boolean' } })
+function parseCredit(args: string[]): Work {
+  const { values, positionals } = parseOptions(args, { 'shared-transaction': { type: 'boolean' } })
   const isShared = values['shared-transaction'] === true
-  const [word, transaction, ...more] = positionals
+  const [given, transaction, ...more] = positionals
   if (more.length > 0) throw new UsageError('payments credit requires the id of one payment')
-  const id = uuidOf(word, 'credit')
+  const id = uuidOf(given, 'credit')
   if (transaction === undefined) {
     if (isShared) throw new UsageError('--shared-transaction requires a transaction')
     return resolve(id, 'credit')
@@ -65,9 +65,9 @@ function parseCredit(words: string[]): Work {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-function uuidOf(word: string | undefined, verb: Decision): string {
-  if (word !== undefined && uuid.test(word)) return word
-  throw new UsageError(`payments ${verb} requires the id of one payment`)
+function uuidOf(text: string | undefined, name: Decision): string {
+  if (text !== undefined && uuid.test(text)) return text
+  throw new UsageError(`payments ${name} requires the id of one payment`)
 }
 
 const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
@@ -106,9 +106,9 @@ const hashForms: Readonly<Record<string, HashForm>> = {
 type SpentPayment = { id: string; transaction: string; isShared: boolean }
 
 const creditSpent =
-  (asked: SpentPayment): Work =>
+  (payment: SpentPayment): Work =>
   async (disputes, { out, err }) => {
-    const credited = await tryCreditSpent(asked, disputes)
+    const credited = await tryCreditSpent(payment, disputes)
     if (typeof credited === 'string') {
       err(`gateway: ${credited}\n`)
       return 1

@@ -203,6 +203,7 @@ test.each([
   [['spent', 'x'], 'unexpected "x"'],
   [['credit', randomUUID(), '--shared-transaction'], '--shared-transaction requires a transaction'],
   [['close', randomUUID(), '--shared-transaction'], "Unknown option '--shared-transaction'"],
+  [['--shared-transaction', 'credit', randomUUID(), TRANSACTION], 'options come after the command'],
   [['credit', randomUUID(), '--dry-run'], "Unknown option '--dry-run'"],
 ])('refuses %j', async (args, reason) => {
   expect(await payments(...args)).toMatchObject({ code: 2, err: expect.stringContaining(reason) as string })

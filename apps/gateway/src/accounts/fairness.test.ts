@@ -1,4 +1,5 @@
-import { closeAll } from '@tollgate/testing'
+import { openGatewayDatabase } from '@tollgate/database'
+import { closeAll, closeLater } from '@tollgate/testing'
 import { findViolations } from '../testing/accounts'
 import {
   inSession,
@@ -9,10 +10,11 @@ import {
   waitForLockWaiter,
   type TestLedgers,
 } from '../testing/ledgers'
+import { createLedger } from './ledger'
 
-let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
+let { url, ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
-  ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
+  ;({ url, ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
 })
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
@@ -146,6 +148,22 @@ describe('an account locked by a stuck transaction', () => {
     await waitForLockWaiter(pool)
     await release()
     expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(times(5, () => 'paid'))
+  })
+
+  test('is skipped by the connection that waited for it, which has released the rows of the others by then', async () => {
+    const [good, stuck] = [await spender(10), await spender(10)]
+    const database = openGatewayDatabase({ url, poolSize: 1 })
+    closeLater(() => database.close())
+    const ledger = createLedger(database)
+    await ledger.sendHeartbeat()
+    let closedConnections = 0
+    database.pool.on('remove', () => closedConnections++)
+    const release = await lockAccount(pool, stuck.wallet)
+    const ends = await Promise.allSettled([stuck, good].map(({ call }) => ledger.spend(call())))
+    await release()
+    expect(reasons(ends)).toHaveLength(1)
+    expect(await good.balance()).toBe(9n)
+    expect(closedConnections).toBe(0)
   })
 
   test('gets its refunds later, and does not delay those of others', async () => {

@@ -1,17 +1,26 @@
+import { createDatabase, migrate } from '@tollgate/database'
 import { removePostgres, startPostgres } from '@tollgate/devnet'
+import { closeAll, migratedDatabase } from '@tollgate/testing'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { newDatabase, SECRET, serviceProcesses, services, testPostgres } from './testing/service-process'
+import { SECRET, serviceProcesses, services, type Service } from './testing/service-process'
 
 const processes = serviceProcesses()
 const { start, environmentOf, folder } = processes
 afterEach(() => processes.stopAll())
+afterAll(closeAll)
 afterAll(() => {
   for (const service of services) removePostgres(join(folder, service))
   processes.remove()
 })
+
+async function migrated(service: Service, url: string) {
+  await createDatabase(url)
+  await migrate({ url, service })
+  return url
+}
 
 describe.each(services)('%s', (service) => {
   test('without its environment names every variable that is missing, and exits with 78', async () => {
@@ -43,7 +52,7 @@ describe.each(services)('%s', (service) => {
     processes.stopLater(() => holder.close())
     await once(holder, 'listening')
     const { port } = holder.address() as AddressInfo
-    const environment = environmentOf(service, await newDatabase(service, testPostgres()))
+    const environment = environmentOf(service, await migratedDatabase(service))
     const { exited, output } = start(service, { ...environment, PORT: String(port) })
     expect(await exited).not.toBe(0)
     expect(output()).toMatch(new RegExp(`port ${port}.*in use|${port}.*(busy|taken|in use)`, 'i'))
@@ -52,7 +61,7 @@ describe.each(services)('%s', (service) => {
   test('waits for Postgres at the start, and serves once it is available', async () => {
     const place = join(folder, service)
     const early = await startPostgres({ folder: place, durable: false })
-    const databaseUrl = await newDatabase(service, early.url('postgres'))
+    const databaseUrl = await migrated(service, early.url('gone_for_a_while'))
     await early.stop()
 
     const { said, child, exited, output } = start(service, environmentOf(service, databaseUrl))

@@ -1,12 +1,7 @@
+import { closeAll, migratedDatabase } from '@tollgate/testing'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import {
-  newDatabase,
-  serviceProcesses,
-  services,
-  testPostgres,
-  type Service,
-} from './testing/service-process'
+import { serviceProcesses, services, type Service } from './testing/service-process'
 
 const LOGIN: Record<Service, string> = { gateway: '/auth/login', facilitator: '/api/v1/login' }
 /** With an UPSTREAM_TIMEOUT_SECONDS of 1. */
@@ -14,6 +9,7 @@ const GRACE_SECONDS: Record<Service, number> = { gateway: 12, facilitator: 10 }
 
 const processes = serviceProcesses()
 afterEach(() => processes.stopAll())
+afterAll(closeAll)
 afterAll(() => processes.remove())
 
 /** Sends a body byte by byte, which would take a minute. */
@@ -35,7 +31,7 @@ const portIn = (output: string) => Number(/"message":"serving".*?"port":(\d+)/.e
 test.each(services)(
   'a %s that is stopped ends a request that takes too long, says so, and exits with 0',
   async (service) => {
-    const environment = processes.environmentOf(service, await newDatabase(service, testPostgres()))
+    const environment = processes.environmentOf(service, await migratedDatabase(service))
     const { child, said, exited, output } = processes.start(service, {
       ...environment,
       ...(service === 'gateway' && { UPSTREAM_TIMEOUT_SECONDS: '1' }),

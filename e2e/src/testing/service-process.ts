@@ -1,6 +1,4 @@
-import { createDatabase, migrate } from '@tollgate/database'
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,15 +59,3 @@ export function serviceProcesses() {
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
-
-/** A new database on `server`, with the service's tables. */
-export async function newDatabase(service: Service, server: string): Promise<string> {
-  const url = new URL(server)
-  url.pathname = `/service_${service}_${randomUUID()}`
-  await createDatabase(url.href)
-  await migrate({ url: url.href, service })
-  return url.href
-}
-
-/** The server of this test run. */
-export const testPostgres = () => process.env['TEST_POSTGRES_URL'] ?? ''

@@ -342,7 +342,7 @@ const firstCalls = {
     rpc_method: 'eth_chainId',
     credits: 1,
     status_code: 200,
-    outcome: 'success',
+    outcome: 'answered',
     latency_ms: 1,
     created_at: '2026-11-25T12:00:00.000Z',
     key_label: null,

@@ -1,5 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { withTimeout } from '@tollgate/protocol'
+import { withTimeout, type UsageOutcome } from '@tollgate/protocol'
 import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createGroupCommit } from './group-commit'
 import { type Term } from './lease'
@@ -12,7 +12,7 @@ export type Ending = {
   usageId: bigint
   state: 'done' | 'refunded'
   statusCode: number | null
-  outcome: string
+  outcome: UsageOutcome
   latencyMs: number | null
   /** Also refunds the call if an earlier ending, whose result is unknown, charged for it. */
   takesBack?: boolean
@@ -113,7 +113,7 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metri
       haveCallsEnded() ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve)),
 
     /** Returns whether this refund ended the call. Not retried. */
-    async refund(usageId: bigint, outcome: string): Promise<boolean> {
+    async refund(usageId: bigint, outcome: UsageOutcome): Promise<boolean> {
       return (await lateEndings.submit(refundOf(usageId, outcome))) === 'now'
     },
 
@@ -123,7 +123,7 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>, metri
   }
 }
 
-const refundOf = (usageId: bigint, outcome: string): Ending => ({
+const refundOf = (usageId: bigint, outcome: UsageOutcome): Ending => ({
   usageId,
   state: 'refunded',
   statusCode: null,

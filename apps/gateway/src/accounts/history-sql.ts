@@ -1,3 +1,4 @@
+import { type UsageOutcome } from '@tollgate/protocol'
 import { type PaymentStatus } from '../payments/payment-record'
 
 /**
@@ -19,7 +20,7 @@ export type UsageRow = {
   rpc_method: string | null
   credits: number
   status_code: number | null
-  outcome: string
+  outcome: UsageOutcome
   latency_ms: number | null
   created_at: Date
   key_label: string | null

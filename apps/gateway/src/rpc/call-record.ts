@@ -1,17 +1,15 @@
+import { type UsageOutcome } from '@tollgate/protocol'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Ending } from '../accounts/call-endings'
 import { type Ledger } from '../accounts/ledger'
 import { type CountCall } from './call-metrics'
 import { type Answer } from './upstream/upstream-exchange'
 
-/** As stored with the call. `defect`: an error of ours. */
-type StoredOutcome =
-  | 'answered'
-  | 'method_not_found'
-  | 'upstream_failed'
-  | 'upstream_timeout'
-  | 'caller_left'
-  | 'defect'
+/** As stored with the call. */
+type StoredOutcome = Extract<
+  UsageOutcome,
+  'answered' | 'method_not_found' | 'upstream_failed' | 'upstream_timeout' | 'caller_left' | 'defect'
+>
 
 type Dependencies = { ledger: Ledger; logger: Logger }
 

@@ -1,6 +1,7 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
 import { type Charge } from '../accounts/call-charges'
+import { type Ending } from '../accounts/call-endings'
 import { createLedger } from '../accounts/ledger'
 import { type Authority } from '../accounts/ledger-sql'
 import { applyCatalog } from '../catalog/apply'
@@ -69,7 +70,7 @@ export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'authority' | '
   ...changes,
 })
 
-export const endingOf = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
+export const endingOf = (usageId: bigint, state: 'done' | 'refunded' = 'done'): Ending => ({
   usageId,
   state,
   statusCode: state === 'done' ? 200 : null,

@@ -84,6 +84,29 @@ const pageOf = <Record extends z.ZodType>(record: Record) =>
     pagination: z.object({ limit: z.int(), offset: z.int(), total: z.int() }),
   })
 
+/**
+ * How a paid call ended. `answered`: also with an error of the node. `cut_off`: the caller received a part of the answer.
+ * `caller_left`: charged if an upstream may have executed the call. `upstream_timeout`: charged, because the wallet had too many.
+ * Refunded: `method_not_found`, `upstream_failed`, `defect` (an error of the gateway), `not_answered` and `unconfirmed` (the charge
+ * could not be confirmed), `replica_died`. Until the call ends: `reserved`. `done` and `refunded`: no word was stored.
+ */
+export const usageOutcomes = [
+  'reserved',
+  'answered',
+  'cut_off',
+  'caller_left',
+  'upstream_timeout',
+  'method_not_found',
+  'upstream_failed',
+  'defect',
+  'not_answered',
+  'unconfirmed',
+  'replica_died',
+  'done',
+  'refunded',
+] as const
+export type UsageOutcome = (typeof usageOutcomes)[number]
+
 /** Until the call ends, `outcome` is `reserved`, and status and latency are null. */
 export const UsageRecord = z
   .object({
@@ -102,7 +125,7 @@ export const UsageRecord = z
     credits: z.int(),
     status_code: z.int().nullable().meta({ description: 'The status of the upstream, if it responded.' }),
     outcome: z
-      .string()
+      .enum(usageOutcomes)
       .meta({ description: 'The outcome of the call in one word; `reserved` until it ends.' }),
     latency_ms: z.int().nullable(),
     created_at: z.iso.datetime(),

@@ -6,15 +6,15 @@ import { readableNumber } from '../../ui/format'
 import { Page } from '../../ui/page'
 import { PagedRows } from '../../ui/paged-rows'
 import { type Column } from '../../ui/rows'
-import { StatusBadge, type Tone } from '../../ui/status-badge'
+import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
+import { callOutcome } from '../call-outcome'
 import { useCalls } from '../data'
 import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 
 const CSV_ROWS = 10_000
 const texts = buyer.calls
-const tones: Record<string, Tone> = { success: 'good', reserved: 'waiting' }
 
 const columns: Column<UsageRecord>[] = [
   { title: texts.time, width: 'minmax(9rem, 1fr)', cell: ({ created_at }) => <Time at={created_at} /> },
@@ -27,7 +27,7 @@ const columns: Column<UsageRecord>[] = [
   {
     title: texts.outcome,
     width: 'minmax(9rem, 1fr)',
-    cell: ({ outcome }) => <StatusBadge tone={tones[outcome] ?? 'bad'}>{outcome}</StatusBadge>,
+    cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
   },
   {
     title: texts.latency,
@@ -43,6 +43,11 @@ const columns: Column<UsageRecord>[] = [
   },
   { title: texts.key, width: 'minmax(8rem, 1fr)', cell: ({ key_label }) => key_label ?? '' },
 ]
+
+function OutcomeBadge({ outcome }: { outcome: string }) {
+  const { tone, text } = callOutcome(outcome)
+  return <StatusBadge tone={tone}>{text}</StatusBadge>
+}
 
 export default function Calls() {
   const { connected } = useWallet()

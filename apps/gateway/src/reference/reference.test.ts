@@ -214,10 +214,11 @@ describe('GET /docs and /llms.txt', () => {
 
   test('explain a paid call, from the nonce to the retry', async () => {
     const { text } = await gateway.api.get('/llms.txt')
-    const steps = ['/auth/nonce', 'wants you to sign in.', '/auth/login', '/rpc', 'On 402', 'X-PAYMENT']
+    const steps = ['/auth/nonce', 'wants you to sign in.', '/auth/login', '/rpc', 'On 402', 'it in `X-PAYMENT`']
     const places = steps.map((step) => text.indexOf(step))
     expect(places).toEqual([...places].sort((one, other) => one - other))
     expect(places[0]).toBeGreaterThan(0)
+    expect(text).toMatch(/POST https:\/\/gateway\.example\/v1\/[^]+ 402[^]+`PAYMENT-SIGNATURE`[^]+\/auth\/nonce/)
     for (const link of ['/openapi.json', '/docs', '/.well-known/x402'])
       expect(text).toContain(`](https://gateway.example${link}): `)
   })

@@ -31,7 +31,14 @@ const operations: Operation[] = [
 const descriptionFor = (
   publicUrl: string,
   names: readonly string[],
-) => `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
+) => `A wallet pays for calls to blockchains, without an account or a password. This service never sees a private key.
+
+Without a sign-in, in two requests:
+
+1. Send the call to the plain URL of a chain, such as \`POST ${publicUrl}/v1/eip155:8453\` with a JSON-RPC body; \`GET /providers\` lists the chains. The response is 402: its header \`PAYMENT-REQUIRED\` and its body say what to pay, and to whom.
+2. Sign one of the payments of \`accepts\`, and send the same request again with it in \`PAYMENT-SIGNATURE\` (or \`X-PAYMENT\`). The response is that of the chain. Public x402 clients do both steps. A payment buys more credits than one call costs: a client with the extension \`sign-in-with-x\` spends them in its next calls, and pays again only when they are spent.
+
+With a sign-in, for sessions and for access keys, which go into a URL:
 
 1. Get a nonce: \`GET /auth/nonce?address=<wallet>\`.
 2. ${names.includes('*') ? anyDomain(publicUrl) : ownNames(names)} Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).

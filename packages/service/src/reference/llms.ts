@@ -10,7 +10,7 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
   const operations = operationsOf(document).map(
     ({ method, path, operation }) =>
       `- [${method.toUpperCase()} ${path}](${base}/docs${operationAnchor(operation.tags[0] ?? '', operation.operationId)}): ${operation.summary}${
-        operation.security ? ` Needs ${credentialsOf(document, operation.security)}.` : ''
+        operation.security ? ` ${needsOf(document, operation.security)}.` : ''
       }`,
   )
   const list = links.map(({ name, path, note }) => `- [${name}](${base}${path}): ${note}`)
@@ -29,14 +29,16 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
     .replace(/\n+$/, '\n')
 }
 
-const credentialsOf = ({ components }: OpenApiDocument, security: Record<string, string[]>[]) =>
-  security
-    .map((needed) =>
-      Object.keys(needed)
-        .map((name) => {
-          const scheme = components.securitySchemes[name]
-          return scheme?.type === 'apiKey' ? scheme.name : name
-        })
-        .join(' and '),
-    )
-    .join(' or ')
+/** An empty requirement says that the operation also works without credentials. */
+function needsOf({ components }: OpenApiDocument, security: Record<string, string[]>[]): string {
+  const alternatives = security.map((needed) =>
+    Object.keys(needed)
+      .map((name) => {
+        const scheme = components.securitySchemes[name]
+        return scheme?.type === 'apiKey' ? scheme.name : name
+      })
+      .join(' and '),
+  )
+  const named = alternatives.filter((alternative) => alternative !== '').join(' or ')
+  return alternatives.includes('') ? `Takes ${named}, or no credentials` : `Needs ${named}`
+}

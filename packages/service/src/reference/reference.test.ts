@@ -59,7 +59,7 @@ const makeCoin: Operation = {
   path: '/coins',
   tag: 'Coins',
   summary: 'Make a coin.',
-  auth: ['bearer'],
+  auth: [[], 'bearer'],
   body: { schema: Coin },
   answers: {
     200: {
@@ -139,7 +139,7 @@ describe('createOpenApi', () => {
   test('distinguishes headers that are required together from alternatives', () => {
     const { security, responses } = document.paths['/coins/{name}']!['delete']!
     expect(security).toEqual([{ keyId: [], keySecret: [] }, { mint: [] }])
-    expect(document.paths['/coins']!['post']!.security).toEqual([{ bearer: [] }])
+    expect(document.paths['/coins']!['post']!.security).toEqual([{}, { bearer: [] }])
     expect(responses['401']).toMatchObject({ headers: { 'WWW-Authenticate': {} } })
   })
 
@@ -309,6 +309,6 @@ Base URL: https://mint.example
 
 - [GET /coins/{name}](https://mint.example/docs#/Coins/getCoin): Get a coin.
 - [DELETE /coins/{name}](https://mint.example/docs#/Coins/meltCoin): Melt a coin. Needs X-Key-ID and X-Key-Secret or mint.
-- [POST /coins](https://mint.example/docs#/Coins/makeCoin): Make a coin. Needs bearer.
+- [POST /coins](https://mint.example/docs#/Coins/makeCoin): Make a coin. Takes bearer, or no credentials.
 `)
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -24,10 +24,40 @@ export async function prepare({ projects = [], forTests }) {
   await install(forTests)
   await step('database clients', process.execPath, ['packages/database/scripts/generate.mjs'])
   await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
-  await step('console', process.execPath, ['apps/console/scripts/build.mjs'])
+  await buildConsole()
   // Its ESM half is no project of the root's tsconfig.json.
   if (forTests) await step('wallet package', process.execPath, ['packages/wallet/scripts/build.mjs'])
 }
+
+const consoleStampFile = join(root, 'apps/console/dist/.built')
+const CONSOLE_SOURCES = [
+  'apps/console/src',
+  'apps/console/scripts',
+  'apps/console/index.html',
+  'apps/console/package.json',
+  'apps/console/vite.config.ts',
+  'packages/wallet/src',
+  'packages/protocol/src',
+  'pnpm-lock.yaml',
+]
+
+/** Skipped if neither a source of the pages nor a dependency has changed. */
+async function buildConsole() {
+  const hash = createHash('sha256')
+  for (const file of CONSOLE_SOURCES.flatMap(filesOf))
+    hash.update(file).update(readFileSync(join(root, file)))
+  const stamp = hash.digest('hex')
+  if (readOrUndefined(consoleStampFile) === stamp) return
+  await step('console', process.execPath, ['apps/console/scripts/build.mjs'])
+  writeFileSync(consoleStampFile, stamp)
+}
+
+const filesOf = (path) =>
+  statSync(join(root, path)).isDirectory()
+    ? readdirSync(join(root, path))
+        .sort()
+        .flatMap((name) => filesOf(`${path}/${name}`))
+    : [path]
 
 /** Skipped if the lock file and the manifests have not changed. */
 export async function install(forTests) {

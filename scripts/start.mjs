@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { prepare, root } from './prepare.mjs'
 
@@ -18,9 +20,19 @@ async function main() {
   for (const option of Object.values(options)) option.type = 'boolean'
   const { values } = parseArgs({ options })
   if (values.help) return process.stdout.write(HELP)
+  const folder = join(root, '.tollgate')
+  await assertNotUp(folder)
   await prepare({ projects: ['packages/devnet', 'apps/gateway', 'apps/facilitator'], forTests: false })
   const { start } = await import('../packages/devnet/dist/start.js')
-  await start({ ...values, folder: join(root, '.tollgate') })
+  await start({ ...values, folder })
+}
+
+/** Asks the build of an earlier start, so that the answer does not wait for a new one. */
+async function assertNotUp(folder) {
+  const built = join(root, 'packages/devnet/dist/state.js')
+  if (!existsSync(built)) return
+  const { openState } = await import(pathToFileURL(built))
+  openState(folder).assertUnlocked?.()
 }
 
 main().catch((error) => {

@@ -32,6 +32,18 @@ export function openState(folder: string) {
     return at(name)
   }
 
+  /** @throws Error if another running start holds the lock */
+  function assertUnlocked() {
+    const holder = Number(readOrUndefined(lockFile))
+    if (!holder || holder === process.pid || !isAlive(holder)) return
+    const { gateway } = JSON.parse(readOrUndefined(at('devnet.json')) ?? '{}') as {
+      gateway?: { url: string }
+    }
+    throw new Error(
+      `This checkout is already up (process ${holder})${gateway ? ` at ${gateway.url}/console/` : ''}; stop it first, or use another copy`,
+    )
+  }
+
   const secret = () => DEVELOPMENT_PREFIX + randomBytes(32).toString('hex')
 
   return {
@@ -56,11 +68,10 @@ export function openState(folder: string) {
     },
     keepSecrets: (secrets: Secrets) => write('secrets.json', JSON.stringify(secrets, null, 2)),
 
+    assertUnlocked,
     /** @throws Error if another running start holds the lock */
     lock() {
-      const holder = Number(readOrUndefined(lockFile))
-      if (holder && holder !== process.pid && isAlive(holder))
-        throw new Error(`This checkout is already up (process ${holder}); stop it first, or use another copy`)
+      assertUnlocked()
       write('lock', String(process.pid))
     },
     unlock: () => rmSync(lockFile, { force: true }),

@@ -8,16 +8,21 @@ import { parseArgs } from 'node:util'
 const HELP = `Usage: node packages/wallet/scripts/build.mjs [--help]
 
 Builds both module systems of @tollgate/wallet: dist/cjs for require, dist/esm for import, each with its declarations. Deletes
-the output of sources that no longer exist.
+the output of sources that no longer exist. Compiles the tests too; they are in no package.
 `
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
 
-/** @throws if the types are wrong */
-export function build() {
+/** Without `withTests` it needs no dependency of the tests. @throws if the types are wrong */
+export function build({ withTests }) {
   const tsc = createRequire(join(root, '../../package.json')).resolve('typescript/package.json')
-  const args = [join(dirname(tsc), 'bin/tsc'), '--build', 'tsconfig.json', 'tsconfig.esm.json']
+  const args = [
+    join(dirname(tsc), 'bin/tsc'),
+    '--build',
+    withTests ? 'tsconfig.json' : 'tsconfig.cjs.json',
+    'tsconfig.esm.json',
+  ]
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('the build failed')
   for (const format of ['cjs', 'esm']) deleteStale(join(dist, format))
@@ -46,7 +51,7 @@ function replaceFile(path, text) {
 function main() {
   const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
   if (values.help) return process.stdout.write(HELP)
-  build()
+  build({ withTests: true })
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href)

@@ -27,7 +27,7 @@ async function main() {
   const { values } = parseArgs({ options: { json: { type: 'boolean' }, help: { type: 'boolean' } } })
   if (values.help) return process.stdout.write(HELP)
   if (!values.json) console.log('building dist/cjs and dist/esm')
-  build()
+  build({ withTests: false })
   const bundles = await measure()
   if (values.json) console.log(JSON.stringify(bundles, undefined, 2))
   else console.log(table(bundles))

@@ -23,8 +23,8 @@ module.exports = (name) => ({
     ],
   },
   transformIgnorePatterns: [
-    '/node_modules/(?!(\\.pnpm|@noble|@scure|@seriousme|@prisma/schema-engine-wasm|@opentelemetry/otlp-exporter-base)/)',
-    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@seriousme\\+|@prisma\\+schema-engine-wasm@|@opentelemetry\\+otlp-exporter-base@))',
+    '/node_modules/(?!(\\.pnpm|@noble|@scure|@prisma/schema-engine-wasm|@opentelemetry/otlp-exporter-base)/)',
+    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@prisma\\+schema-engine-wasm@|@opentelemetry\\+otlp-exporter-base@))',
   ],
   moduleNameMapper: {
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,

@@ -137,7 +137,7 @@ const strangeKeys: fc.Arbitrary<Headers> = fc.oneof(
 function credentialsFor({ security, operationId }: Described['operation']): fc.Arbitrary<Headers> {
   const invalidTokens = (good: string) =>
     strangeAuthorization(good, '<<user:1>>', '<<refresh:0>>', '<<clientToken:0>>', '<<adminToken:0>>')
-  const [needed] = security ?? []
+  const [needed] = security
   if (needed === undefined) return often(fc.constant<Headers>([]), invalidTokens('<<user:0>>'), 12)
   if ('clientId' in needed) return often(often(validKeys, fc.constant(ofKey(2)), 12), strangeKeys)
   if ('admin' in needed)

@@ -138,7 +138,10 @@ const search = <V extends number, I extends z.ZodType>(version: V, item: I) =>
     }),
   })
 export const DiscoverySearchResult = z
-  .union([search(2, DiscoveredResourceV2), search(1, DiscoveredResource)])
+  .union([
+    search(2, DiscoveredResourceV2).meta({ id: 'DiscoverySearchResultV2' }),
+    search(1, DiscoveredResource).meta({ id: 'DiscoverySearchResultV1' }),
+  ])
   .meta({
     id: 'DiscoverySearchResult',
     examples: [
@@ -154,7 +157,10 @@ const merchant = <V extends number, I extends z.ZodType>(version: V, item: I) =>
     pagination: list(version, item).shape.pagination,
   })
 export const MerchantResources = z
-  .union([merchant(2, DiscoveredResourceV2), merchant(1, DiscoveredResource)])
+  .union([
+    merchant(2, DiscoveredResourceV2).meta({ id: 'MerchantResourcesV2' }),
+    merchant(1, DiscoveredResource).meta({ id: 'MerchantResourcesV1' }),
+  ])
   .meta({
     id: 'MerchantResources',
     examples: [

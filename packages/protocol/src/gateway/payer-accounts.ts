@@ -38,17 +38,23 @@ const accountData = z
 export const PayerAccountRequest = z
   .union(
     [
-      z.object({ ...envelope, method: z.literal('status'), params: z.object({}).optional() }),
-      z.object({
-        ...envelope,
-        method: z.literal('abci_query'),
-        params: query('/cosmos.auth.v1beta1.Query/Account', accountData),
-      }),
-      z.object({
-        ...envelope,
-        method: z.literal('abci_query'),
-        params: query('/cosmos.base.node.v1beta1.Service/Config', z.literal('')),
-      }),
+      z
+        .object({ ...envelope, method: z.literal('status'), params: z.object({}).optional() })
+        .meta({ id: 'StatusRequest' }),
+      z
+        .object({
+          ...envelope,
+          method: z.literal('abci_query'),
+          params: query('/cosmos.auth.v1beta1.Query/Account', accountData),
+        })
+        .meta({ id: 'AccountQuery' }),
+      z
+        .object({
+          ...envelope,
+          method: z.literal('abci_query'),
+          params: query('/cosmos.base.node.v1beta1.Service/Config', z.literal('')),
+        })
+        .meta({ id: 'GasPriceQuery' }),
     ],
     'must be `status`, or an `abci_query` of an account (/cosmos.auth.v1beta1.Query/Account) or of the prices of gas (/cosmos.base.node.v1beta1.Service/Config)',
   )
@@ -74,19 +80,23 @@ export type PayerAccountRequest = z.infer<typeof PayerAccountRequest>
 
 const text = (max: number) => z.string().max(max)
 
-const QueryResult = z.object({
-  response: z.object({
-    code: z.int().default(0),
-    codespace: text(128).default(''),
-    log: text(1_024).catch('').default(''),
-    value: text(65_536).nullish().describe('The answer of the chain, in base64.'),
-    height: text(20).default('0'),
-  }),
-})
-const StatusResult = z.object({
-  node_info: z.object({ network: text(128) }),
-  sync_info: z.object({ latest_block_height: text(20), catching_up: z.boolean() }),
-})
+const QueryResult = z
+  .object({
+    response: z.object({
+      code: z.int().default(0),
+      codespace: text(128).default(''),
+      log: text(1_024).catch('').default(''),
+      value: text(65_536).nullish().describe('The answer of the chain, in base64.'),
+      height: text(20).default('0'),
+    }),
+  })
+  .meta({ id: 'QueryResult' })
+const StatusResult = z
+  .object({
+    node_info: z.object({ network: text(128) }),
+    sync_info: z.object({ latest_block_height: text(20), catching_up: z.boolean() }),
+  })
+  .meta({ id: 'StatusResult' })
 
 const result = { result: z.union([QueryResult, StatusResult]) }
 const error = { error: z.object({ code: z.int(), message: text(256) }) }
@@ -96,7 +106,10 @@ export const PayerNodeAnswer = z.union([z.object(result), z.object(error)])
 export type PayerNodeAnswer = z.infer<typeof PayerNodeAnswer>
 
 export const PayerAccountAnswer = z
-  .union([z.object({ ...envelope, ...result }), z.object({ ...envelope, ...error })])
+  .union([
+    z.object({ ...envelope, ...result }).meta({ id: 'PayerAccountResult' }),
+    z.object({ ...envelope, ...error }).meta({ id: 'PayerAccountError' }),
+  ])
   .meta({
     id: 'PayerAccountAnswer',
     description: 'The answer of a node, without the members that a payer does not need.',

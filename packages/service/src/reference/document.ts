@@ -52,7 +52,8 @@ export type OperationObject = {
   tags: string[]
   summary: string
   description?: string
-  security?: Record<string, string[]>[]
+  /** The caller must satisfy one entry; empty if the operation needs no credentials. */
+  security: Record<string, string[]>[]
   parameters?: ParameterObject[]
   requestBody?: { required: boolean; content: Record<string, MediaTypeObject> }
   responses: Record<string, ResponseObject | Reference>
@@ -66,7 +67,13 @@ export type TagObject = { name: string; description: string }
 
 export type OpenApiDocument = {
   openapi: '3.1.0'
-  info: { title: string; version: string; summary: string; description: string }
+  info: {
+    title: string
+    version: string
+    summary: string
+    description: string
+    license: { name: string; identifier: string }
+  }
   servers: { url: string }[]
   tags: TagObject[]
   paths: Record<string, Record<string, OperationObject>>

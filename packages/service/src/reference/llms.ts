@@ -10,7 +10,7 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
   const operations = operationsOf(document).map(
     ({ method, path, operation }) =>
       `- [${method.toUpperCase()} ${path}](${base}/docs${operationAnchor(operation.tags[0] ?? '', operation.operationId)}): ${operation.summary}${
-        operation.security ? ` ${needsOf(document, operation.security)}.` : ''
+        operation.security.length > 0 ? ` ${needsOf(document, operation.security)}.` : ''
       }`,
   )
   const list = links.map(({ name, path, note }) => `- [${name}](${base}${path}): ${note}`)

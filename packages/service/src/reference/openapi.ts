@@ -17,6 +17,8 @@ import { challenges, commonHeaders } from './headers'
 import { ErrorAnswer, everywhere, type Examples, type HeaderDescription, type Operation } from './operation'
 import { createSharedSchemas, type SharedSchemas } from './schemas'
 
+const LICENSE = { name: 'Apache License 2.0', identifier: 'Apache-2.0' }
+
 export type ReferenceInfo = {
   title: string
   version: string
@@ -53,6 +55,7 @@ export function createOpenApi(info: ReferenceInfo, operations: readonly Operatio
       version: info.version,
       summary: info.summary,
       description: info.description,
+      license: LICENSE,
     },
     servers: [{ url: info.url }],
     tags: [...info.tags],
@@ -83,7 +86,7 @@ function operationObject(operation: Operation, shared: Shared): OperationObject 
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(auth === undefined ? {} : { security: auth.map(securityOf) }),
+    security: (auth ?? []).map(securityOf),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -190,13 +193,13 @@ function errorResponse(
   headers: ResponseObject['headers'],
   schemas: SharedSchemas,
 ): ResponseObject {
-  const oneOf = codes.map(([code, description]) => ({ const: code, description }))
+  const code = { type: 'string', enum: codes.map(([name]) => name) }
   return {
     description: codes.map(([code, meaning]) => `\`${code}\`: ${meaning}`).join('\n\n'),
     ...(headers === undefined ? {} : { headers }),
     content: {
       'application/json': {
-        schema: { allOf: [schemas.of(ErrorAnswer, 'output'), { properties: { code: { oneOf } } }] },
+        schema: { allOf: [schemas.of(ErrorAnswer, 'output'), { properties: { code } }] },
         examples: Object.fromEntries(
           codes.map(([code, message]): [string, ExampleObject] => [code, { value: { code, message } }]),
         ),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { type JsonSchema } from './document'
+import { portablePattern } from './portable-pattern'
 
 export type SharedSchemas = ReturnType<typeof createSharedSchemas>
 
@@ -51,7 +52,7 @@ function jsonOf(schema: z.ZodType, io: 'input' | 'output'): string {
 
 /**
  * Removes limits that zod adds and we do not guarantee: no additional properties, safe integers, string property names.
- * Adds the default and the examples of a transformed value, which zod omits.
+ * Removes patterns that few languages understand. Adds the default and the examples of a transformed value, which zod omits.
  */
 function adjust({
   zodSchema,
@@ -62,6 +63,7 @@ function adjust({
 }) {
   const { def } = zodSchema._zod
   if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties
+  for (const part of [jsonSchema, ...(jsonSchema.allOf ?? [])]) writePortably(part)
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (isDeepStrictEqual(jsonSchema.propertyNames, { type: 'string' })) delete jsonSchema.propertyNames
@@ -69,4 +71,11 @@ function adjust({
   if (def.type === 'default') jsonSchema.default ??= def.defaultValue
   const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined
   if (examples) jsonSchema.examples ??= examples
+}
+
+function writePortably(schema: z.core.JSONSchema.BaseSchema) {
+  if (schema.pattern === undefined) return
+  const pattern = portablePattern(schema.pattern)
+  if (pattern === undefined) delete schema.pattern
+  else schema.pattern = pattern
 }

@@ -5,6 +5,7 @@ import { root } from '@tollgate/e2e/testing/world'
 import { burst } from './burst'
 import { clock } from './clock/clock'
 import { cosmosBurst } from './cosmos/burst'
+import { cosmosCarousel } from './cosmos/carousel'
 import { cosmosHighGasPrice } from './cosmos/high-gas-price'
 import { cosmosMempoolEviction } from './cosmos/mempool-eviction'
 import {
@@ -58,6 +59,7 @@ const scenarios: Scenario[] = [
   cosmosPayPerRequestCrashPoints,
   cosmosGatewayKilled,
   cosmosBurst,
+  cosmosCarousel,
   cosmosOnePayment,
   cosmosDelayedBlock,
   cosmosMempoolEviction,

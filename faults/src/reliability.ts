@@ -32,8 +32,8 @@ scenarios run on the Cosmos chain, all others on the EVM chain.
   [documented](operate/rotate.md), cost neither a request nor a payment.
 - **A killed process fails only the requests that it held.** Without Redis only sign-in is refused. Calls and settlements continue within
   five seconds after Postgres accepts connections.
-- **Allowances pay for their payments only.** On the Cosmos chain each allowance is used up by its payment, none remains, and the
-  granter's cost on chain equals the database, to the unit.
+- **Allowances of honest payers pay for their payments only.** On the Cosmos chain each is used up by its payment, none remains, and the
+  granter's cost on chain equals the database, to the unit. Payers that spend them otherwise cost a small part of the daily limit.
 
 Not guaranteed: settlement while the chain or Postgres is unavailable. Callers get a pending answer, and payments continue afterwards.
 Nor the right outcome where all nodes of a network show the same false events: they are believed ([ADR 26](adr/0026-transfer-mismatch.md)).

@@ -40,6 +40,7 @@ import { createOperatorHandlers } from './operations/admin/operator'
 import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
 import { createFeeShareStore } from './settlement/signing/fee-share-store'
+import { createGrantStore } from './settlement/signing/grant-store'
 import { createPaymentHandlers } from './payments/handlers'
 import { measurePayments } from './payments/measured-payments'
 import { createPaymentAccess } from './payments/payment-access'
@@ -123,7 +124,7 @@ export async function composeFacilitator(parts: {
     newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
     newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
   }
-  const feeBudget = createFeeBudget({ store: feeShares, shares })
+  const feeBudget = createFeeBudget({ store: feeShares, grants: createGrantStore(pool), shares })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signer.addresses.map((signer) =>
       createSettler({

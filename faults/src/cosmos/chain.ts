@@ -2,8 +2,8 @@ import { decodeTxRaw, Registry } from '@cosmjs/proto-signing'
 import { defaultRegistryTypes, StargateClient } from '@cosmjs/stargate'
 import { developmentCosmosSigner, fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { type Apps } from '@tollgate/devnet'
-import { type SettleRequest } from '@tollgate/protocol'
-import { COSMOS_FEE, newCosmosWallet } from '@tollgate/e2e/testing/cosmos-wallet'
+import { decodeJson, type SettleRequest } from '@tollgate/protocol'
+import { COSMOS_FEE, newCosmosWallet, type CosmosWallet } from '@tollgate/e2e/testing/cosmos-wallet'
 import { queryNode } from '@tollgate/e2e/testing/query-node'
 import { type MinedTransaction, type Payment, type PayingChain, type Terms } from '../paying-chain'
 import { createPaymentVariants, type PaymentVariant } from './payment-variants'
@@ -141,6 +141,23 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
 
   return {
     ...payingChain,
+    fundsOf,
+
+    async newWallet(funds: bigint): Promise<CosmosWallet> {
+      const wallet = await newCosmosWallet()
+      if (funds > 0n) await fundCosmosWallet(rpcUrl, wallet.address, `${funds}${DENOM}`)
+      return wallet
+    },
+    /** Of the wallet's next sequence; its fee is ours. */
+    async sponsoredPayment(wallet: CosmosWallet, terms: Terms): Promise<Payment & { txBase64: string }> {
+      const { payload, sequence } = await wallet.pay(client, { ...terms, denom: DENOM }, { granter })
+      const { payment } = decodeJson(payload) as { payment: { txBase64: string } }
+      const [id, request] = [idOf(wallet.address, sequence), requestFor(payload, terms)]
+      return { id, request, isSponsored: true, txBase64: payment.txBase64 }
+    },
+    /** Sends the payment's transaction past the facilitator. */
+    broadcast: ({ txBase64 }: { txBase64: string }) =>
+      client.broadcastTxSync(Buffer.from(txBase64, 'base64')),
 
     async pending(): Promise<number> {
       return Number(((await rpc('num_unconfirmed_txs')) as { total: string }).total)

@@ -25,12 +25,18 @@ export function createPaymentChecks({
     verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
       network.chain.payments.verify({ payment, terms, now: now() }),
 
-    /** Refuses the payment if we would pay its network fee and the client has used up its share. */
+    /** Refuses the payment if we would pay its network fee and the client has used up its share, or payers have wasted it. */
     async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
-      const refusal = await feeBudget.check(network, caller)
+      const findRefusal = async (cost: bigint) =>
+        (await feeBudget.check(network, caller)) ??
+        (payment.transaction && (await feeBudget.checkGrant(network, caller, { payer: payment.payer, cost })))
+      // Only a refusal is worth asking the chain whether we would pay.
+      const refusal = await findRefusal(0n)
       if (!refusal || !payment.transaction) return refusal
       const sponsorship = await network.chain.payments.sponsorship?.(payment)
-      return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady ? refusal : undefined
+      return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady
+        ? findRefusal(sponsorship.fee)
+        : undefined
     },
 
     /** Caches a spent nonce: for good once no reorg can free it, otherwise for seconds. */

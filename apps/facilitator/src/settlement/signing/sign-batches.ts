@@ -64,7 +64,7 @@ export function createBatchSigner({
     const payers = room > 0 ? payersNeedingGrant(valid) : []
     const busyPayers =
       payers.length === 0 ? new Set<string>() : await signing.payersBehindFirst(session, name, payers)
-    const plan = planRound(valid, { room, busyPayers, findUsedUpRefusal: budget.findUsedUpRefusal })
+    const plan = planRound(valid, { room, busyPayers, findUsedUp: budget.findUsedUp })
     const round: SignedRound = { signed: [], deferred: plan.deferred }
     for (const one of plan.payerSigned) round.signed.push(...(await storePayerTransaction(session, one)))
     if (plan.ours.length === 0) return round

@@ -116,8 +116,7 @@ export function createClaimSigner(parts: {
       ),
     )
     const valid = validated.filter(isValidClaim)
-    const spending = valid.map(({ claim }) => claim)
-    const budget = await feeBudget.open(session, network, spending, { signing, logger })
+    const budget = await feeBudget.open(session, network, valid, { signing, logger })
     const { signed, deferred: unsigned } = await batchSigner.signAll(session, valid, { room, budget })
     const deferred = [...validated.filter(isDeferredClaim), ...unsigned]
     for (const one of deferred)

@@ -57,13 +57,13 @@ describe('the plan of a round', () => {
   const [ours, ready, unready] = [valid(1n), payerSigned(2n, 'a', true), payerSigned(3n, 'b', false)]
   const all = [ours, ready, unready]
   const plan = (changes: Partial<Parameters<typeof planRound>[1]> = {}, those: ValidClaim[] = all) =>
-    planRound(those, { room: 1, busyPayers: new Set(), findUsedUpRefusal: () => undefined, ...changes })
+    planRound(those, { room: 1, busyPayers: new Set(), findUsedUp: () => undefined, ...changes })
 
   test.each<[string, Parameters<typeof plan>[0], bigint[], object[]]>([
     ['with room', {}, [1n, 3n], []],
     [
       'without room',
-      { room: 0, findUsedUpRefusal: () => usedUp },
+      { room: 0, findUsedUp: () => usedUp },
       [],
       [1n, 3n].map((id) => ({
         claim: claim(id),
@@ -78,7 +78,7 @@ describe('the plan of a round', () => {
     ],
     [
       'with a used up share',
-      { findUsedUpRefusal: ({ id }: Claim) => (id === 1n ? usedUp : undefined) },
+      { findUsedUp: ({ claim }: ValidClaim) => (claim.id === 1n ? usedUp : undefined) },
       [3n],
       [{ claim: claim(1n), outcome: { status: 'failed', ...usedUp } }],
     ],
@@ -90,7 +90,7 @@ describe('the plan of a round', () => {
 
   test('a broadcast claim with a used up share waits instead of failing', () => {
     const sent = valid(1n, { claim: claim(1n, true) })
-    expect(plan({ findUsedUpRefusal: () => usedUp }, [sent]).deferred).toEqual([
+    expect(plan({ findUsedUp: () => usedUp }, [sent]).deferred).toEqual([
       { claim: sent.claim, problem: 'used up' },
     ])
   })

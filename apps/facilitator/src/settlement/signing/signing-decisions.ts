@@ -9,6 +9,7 @@ import { type Claim } from '../claims/claim'
 import { WAITS_FOR_ITS_PAYER, type DeferredClaim, type ValidClaim } from '../claims/validate-claim'
 import { isRefusal } from '../refusal'
 import { type Verdict } from './fee-budget'
+import { isWait, type Wait } from './grant-budget'
 
 /** What the signer does with claims and batches. Nothing in this file asks the chain, spends or writes. */
 
@@ -38,28 +39,28 @@ export type RoundPlan = {
   deferred: DeferredClaim[]
 }
 
-/** `room`: how many more transactions may be pending. `findUsedUpRefusal`: the budget's refusal of any fee for the claim. */
+/** `room`: how many more transactions may be pending. `findUsedUp`: why the budget has no room for any fee for the payment. */
 export function planRound(
   valid: readonly ValidClaim[],
   {
     room,
     busyPayers,
-    findUsedUpRefusal,
+    findUsedUp,
   }: {
     room: number
     /** Of two fee grants for one payer, in whichever assets, the second would fail. */
     busyPayers: ReadonlySet<string>
-    findUsedUpRefusal: (claim: Claim) => Refusal | undefined
+    findUsedUp: (one: ValidClaim) => Refusal | Wait | undefined
   },
 ): RoundPlan {
   const plan: RoundPlan = { payerSigned: valid.filter(isReady), ours: [], deferred: [] }
   for (const one of valid.filter((candidate) => !isReady(candidate))) {
     const { claim, payment } = one
     const isBusy = payment.transaction !== undefined && busyPayers.has(payment.payer)
-    const refusal = room > 0 && !isBusy ? findUsedUpRefusal(claim) : undefined
+    const problem = room > 0 && !isBusy ? findUsedUp(one) : undefined
     if (room <= 0) plan.deferred.push({ claim, problem: WAITS_FOR_OURS })
     else if (isBusy) plan.deferred.push({ claim, problem: WAITS_FOR_ITS_PAYER })
-    else if (refusal) plan.deferred.push(refuseUnspent(claim, refusal))
+    else if (problem) plan.deferred.push(deferUnspent(claim, problem))
     else plan.ours.push(one)
   }
   return plan
@@ -67,9 +68,14 @@ export function planRound(
 
 const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true
 
-/** Without a query of the chain: a claim that was broadcast may still settle and waits; any other fails. */
-const refuseUnspent = (claim: Claim, { reason, detail }: Refusal): DeferredClaim =>
-  claim.hasTransaction ? { claim, problem: detail } : { claim, outcome: { status: 'failed', reason, detail } }
+/** Without a query of the chain: a refused claim that was broadcast may still settle and waits; any other fails. */
+function deferUnspent(claim: Claim, problem: Refusal | Wait): DeferredClaim {
+  if (isWait(problem)) return { claim, problem: problem.waitsFor }
+  const { reason, detail } = problem
+  return claim.hasTransaction
+    ? { claim, problem: detail }
+    : { claim, outcome: { status: 'failed', reason, detail } }
+}
 
 export const deferAll = (claims: readonly ValidClaim[], problem: unknown): DeferredClaim[] =>
   claims.map(({ claim }) => ({ claim, problem }))
@@ -112,7 +118,7 @@ export function decideBatch(
   if (!transaction || !verdict) return { action: 'stop', cause: { is: 'unsigned' } }
   if ('over' in verdict) {
     const rest = batch.filter(({ claim }) => !verdict.over.has(claim))
-    const deferred = [...verdict.over].map(([claim, refusal]) => refuseUnspent(claim, refusal))
+    const deferred = [...verdict.over].map(([claim, problem]) => deferUnspent(claim, problem))
     const isLast = rest.length === 0 || preparedAgain >= MAX_PREPARED_AGAIN
     return isLast
       ? { action: 'stop', cause: { is: 'next-round' }, deferred }

@@ -130,6 +130,28 @@ describe('unavailableReason', () => {
   })
 
   test.each([
+    ['08P01', 'FATAL', 'query_wait_timeout', 'the pooler ended the session (query_wait_timeout)'],
+    [
+      '08P01',
+      'FATAL',
+      'cached error: user "someone"',
+      'the pooler ended the session (cached error: user "…")',
+    ],
+    ['08P01', 'ERROR', 'invalid message format', undefined],
+    ['25006', 'ERROR', '', 'it is read-only: a standby, or default_transaction_read_only is on'],
+    ['08007', 'ERROR', '', 'it hung up'],
+    ['53100', 'ERROR', 'could not extend file', 'it has no memory or disk left'],
+    ['53200', 'ERROR', 'out of memory', 'it has no memory or disk left'],
+    ['57P01', 'FATAL', '', 'it is shutting down'],
+    ['57P02', 'FATAL', '', 'it crashed'],
+    ['57P03', 'FATAL', '', 'it is starting up or shutting down'],
+    ['23505', 'ERROR', '', undefined],
+    ['40001', 'ERROR', '', undefined],
+  ])('tells by SQLSTATE %s, %s, whether Postgres is unavailable', (code, severity, message, reason) => {
+    expect(unavailableReason({ code, severity, message })).toBe(reason && `Postgres: ${reason}`)
+  })
+
+  test.each([
     [new TypeError('x is undefined')],
     [new Error('the path says: Connection terminated')],
     [Object.assign(new Error('no such file'), { code: 'ENOENT' })],

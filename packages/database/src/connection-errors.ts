@@ -12,17 +12,24 @@ const byCode: Record<string, string> = {
   ECONNRESET: 'it hung up',
   EPIPE: 'it hung up',
   ConnectionClosed: 'it hung up',
-  '08000': 'it hung up',
-  '08003': 'it hung up',
-  '08006': 'it hung up',
+  '25006': 'it is read-only: a standby, or default_transaction_read_only is on',
   '57P01': 'it is shutting down',
   '57P02': 'it crashed',
   '57P03': 'it is starting up or shutting down',
   '53300': 'all its connections are taken',
+  '53400': 'one of its limits is reached',
   '28000': 'it does not let us in',
   '28P01': 'it does not let us in',
   '3D000': 'the database does not exist',
 }
+
+/** Reasons by class of SQLSTATE, for codes without a reason of their own. */
+const byClass: Record<string, string> = {
+  '08': 'it hung up',
+  '53': 'it has no memory or disk left',
+}
+/** A protocol violation is an error of ours, unless it ends the session: PgBouncer has this code for all its errors. */
+const PROTOCOL_VIOLATION = '08P01'
 
 /** Reasons for errors of the driver, its pool and Prisma without a code; more specific patterns first. */
 const byMessage: readonly [words: RegExp, reason: string][] = [
@@ -55,10 +62,18 @@ export function connectionErrorReason(error: unknown): string | undefined {
     return byMessage.find(([words]) => words.test(message))?.[1]
   // ENOENT can also be a missing file.
   if (code === 'ENOENT' && syscall !== 'connect') return undefined
+  const isSessionEnded = SESSION_ENDING.includes(severity ?? '')
+  if (code === PROTOCOL_VIOLATION)
+    return isSessionEnded ? `the pooler ended the session (${withoutNames(message)})` : undefined
   return (
-    byCode[code] ?? (SESSION_ENDING.includes(severity ?? '') ? `it ended the session (${code})` : undefined)
+    byCode[code] ??
+    (/^[\dA-Z]{5}$/.test(code) ? byClass[code.slice(0, 2)] : undefined) ??
+    (isSessionEnded ? `it ended the session (${code})` : undefined)
   )
 }
+
+/** PgBouncer repeats errors of the server, which quote the user. */
+const withoutNames = (message: string) => message.replace(/"[^"]*"/g, '"…"')
 
 type ErrorLike = {
   message: string

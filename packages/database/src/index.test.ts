@@ -7,6 +7,7 @@ test('exports these names and no others', () => {
     'FacilitatorPrisma',
     'GatewayPrisma',
     'QUERY_TIMEOUT_MS',
+    'checkSession',
     'createDatabase',
     'createNotifications',
     'inTransaction',

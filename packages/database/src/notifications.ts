@@ -1,4 +1,8 @@
-import { aborted, keepSession, type SessionOptions } from './session'
+import { keepSession, pause, type SessionOptions } from './session'
+import { checkSession } from './session-settings'
+
+/** A session that outlives a failover listens to the old primary. */
+const CHECK_INTERVAL_MS = 1_000
 
 export type Notifications = ReturnType<typeof createNotifications>
 
@@ -24,7 +28,10 @@ export function createNotifications({ pool, logger }: Pick<SessionOptions, 'pool
             for (const onPayload of subscribers.get(channel) ?? []) onPayload(payload)
           })
           for (const channel of subscribers.keys()) await client.query(`LISTEN ${channel}`)
-          await aborted(signal)
+          while (!signal.aborted) {
+            await checkSession(client)
+            await pause(CHECK_INTERVAL_MS, signal)
+          }
         },
       )
     },

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
-import { sessionSettings } from './address'
+import { replaceReadOnly } from './read-only'
+import { connectionConfig, prepareSession } from './session-settings'
 
 export type OpenOptions = {
   url: string
@@ -32,18 +33,23 @@ export function openPool(
   applicationName: string,
 ): OpenPool {
   const pool = new Pool({
-    ...sessionSettings(url, {
+    ...connectionConfig(url, {
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: statementTimeoutMs,
       query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS,
-      lock_timeout: lockTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       types: parsers,
     }),
     max: poolSize,
     idleTimeoutMillis: 30_000,
+    // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it, which its types do not say.
+    onConnect: (client) =>
+      prepareSession(client, {
+        statementTimeoutMs,
+        lockTimeoutMs,
+        idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      }),
   })
+  replaceReadOnly(pool)
   const clients = new Set<PoolClient>()
   // The pool handles errors of idle connections only; one in use can break between two statements.
   pool.on('connect', (client) => {

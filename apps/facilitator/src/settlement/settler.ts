@@ -1,4 +1,11 @@
-import { keepSession, pause, type Notifications, type Pool, type PoolClient } from '@tollgate/database'
+import {
+  checkSession,
+  keepSession,
+  pause,
+  type Notifications,
+  type Pool,
+  type PoolClient,
+} from '@tollgate/database'
 import { type Logger, type Tracing } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { createBlockSchedule, MAX_TRACK_INTERVAL_MS, type BlockSchedule } from './block-schedule'
@@ -130,6 +137,7 @@ export function createSettler(parts: {
         [name],
       )
       if (rows[0]?.acquired) return true
+      await checkSession(session)
       await pause(LOCK_RETRY_MS, signal)
     }
     return false
@@ -147,9 +155,9 @@ export function createSettler(parts: {
         await replaceStuck(session)
       } catch (error) {
         logger.warn('signing loop failed', { error })
-        // Throws if the session is gone, and the lock with it.
-        await session.query('SELECT 1')
       }
+      // Throws if the session is gone, and the lock with it.
+      await checkSession(session)
       await signingWake.wait(POLL_INTERVAL_MS, signal)
     }
   }

@@ -35,7 +35,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const onRetry = (attempt: number, reason: string) => onProgress('waiting for Postgres', { attempt, reason })
   const client = await connectWhenReady(
     url,
-    { application_name: 'tollgate-migrate', lock_timeout: LOCK_TIMEOUT_MS },
+    { applicationName: 'tollgate-migrate', lockTimeoutMs: LOCK_TIMEOUT_MS },
     { onRetry, signal, timeoutSeconds },
   )
   const connectionErrors: Error[] = []

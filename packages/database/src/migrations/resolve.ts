@@ -17,7 +17,7 @@ export type ResolveOptions = {
 export async function resolveMigration(options: ResolveOptions): Promise<void> {
   const { url, service, migration, as } = options
   const migrations = await readMigrations(options.migrationsFolder ?? defaultMigrationsFolder(service))
-  const client = await connectWhenReady(url, { application_name: 'tollgate-migrate' }, {})
+  const client = await connectWhenReady(url, { applicationName: 'tollgate-migrate' }, {})
   try {
     await holdMigrationLock(client, { onProgress: () => undefined })
     const engine = await openEngine(client)

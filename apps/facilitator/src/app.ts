@@ -21,6 +21,7 @@ import {
 import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router, type Request, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
+import { createClientLimit } from './clients/client-limit'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
@@ -101,8 +102,9 @@ export function createApp(dependencies: AppDependencies) {
   const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
   /** Discovery pages and files of the API reference can have two megabytes. */
   const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
-  const limitClient = createLimiter({
-    ...limit,
+  const limitClients = { ...limit, isSignUpOpen: environment.SIGN_UP === 'open' }
+  const limitClient = createClientLimit({
+    ...limitClients,
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
   })
@@ -110,8 +112,8 @@ export function createApp(dependencies: AppDependencies) {
   const withMerchant = createMerchantGuard({
     withClient,
     withUser,
-    limitClient: createLimiter({
-      ...limit,
+    limitClient: createClientLimit({
+      ...limitClients,
       name: 'client-reads',
       points: environment.RATE_LIMIT_USERS_PER_MINUTE,
     }),

@@ -78,7 +78,9 @@ export const Environment = z.object({
     .describe('`/signup`, `/login` and `/token/refresh`, by address.'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne
     .prefault('6000')
-    .describe('`/verify` and `/settle`, by client key. A body counts once for each started 16 KiB.'),
+    .describe(
+      '`/verify` and `/settle`, by user. Where sign-up is open, new users of one address share twice as much. A body counts once for each started 16 KiB.',
+    ),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne
     .prefault('600')
     .describe('`/status`, `/assets`, `/supported` and `/.well-known/x402`, by address.'),

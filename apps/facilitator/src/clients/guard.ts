@@ -1,7 +1,8 @@
 import { ClientPath, type Operation } from '@tollgate/protocol'
-import { ApiError, type KeyLimiter, type Limiter, type ReadBody } from '@tollgate/service'
+import { ApiError, type KeyLimiter, type ReadBody } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from '../body-limit'
+import { type ClientLimit } from './client-limit'
 import { type Caller, type ClientStore } from './store'
 
 type ClientHandler = (req: Request, res: Response, caller: Caller) => unknown
@@ -9,7 +10,7 @@ type ClientHandler = (req: Request, res: Response, caller: Caller) => unknown
 /** Authenticates the client key and checks its scope, cap and rate limit before it reads the body. */
 export const createClientGuard =
   (clients: ClientStore, readBody: ReadBody, limitPayments: KeyLimiter, now: () => Date) =>
-  (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>
+  (operation: Operation, handler: ClientHandler, limit?: ClientLimit): RequestHandler =>
   async (req, res) => {
     // Shared caches treat Authorization as private, but not these headers (RFC 9111, 3.5).
     res.set('Cache-Control', 'no-store')
@@ -20,13 +21,13 @@ export const createClientGuard =
         'FORBIDDEN',
         `The scope of this client key does not cover ${operation}; create a key with a scope that does`,
       )
-    const { clientId, maxPaymentsPerMinute } = client
+    const { clientId, userId, maxPaymentsPerMinute } = client
     if (operation === 'settle' && maxPaymentsPerMinute !== null)
       await limitPayments(clientId, maxPaymentsPerMinute, res)
     await readBody(req, res, {
       limitBytes: BODY_LIMIT_BYTES,
-      sender: clientId,
-      ...(limit ? { limit: (points) => limit(clientId, res, points) } : {}),
+      sender: `user ${userId}`,
+      ...(limit ? { limit: (points) => limit(req, res, client, points) } : {}),
     })
     await handler(req, res, client)
   }

@@ -44,7 +44,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     const [earlier, forbidden] = await Promise.all([store.find(request), checks.checkAccess(request, caller)])
     if (earlier && !(await canReclaim(earlier, requester))) return earlier
 
-    settlementWaiter.assertCapacity()
+    settlementWaiter.assertCapacity(caller)
     const unacceptable = checkRecipient(request, caller) ?? checkAsset(request) ?? forbidden
     if (unacceptable) return unacceptable
     const sent = earlier?.transactionHash == null ? undefined : earlier

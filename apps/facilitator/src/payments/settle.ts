@@ -56,7 +56,7 @@ export function createSettle(dependencies: SettleDependencies) {
     const deadline = startedAt + timeoutSeconds * 1000
     span?.set({ 'tollgate.settlement_id': String(settlement.id), 'tollgate.network': settlement.network })
     const completed = await traced(span, 'wait for settlement', {}, () =>
-      settlementWaiter.wait(settlement.id, deadline - now().getTime()),
+      settlementWaiter.wait(settlement.id, deadline - now().getTime(), caller),
     )
     return completed
       ? report(completed, requester, request)

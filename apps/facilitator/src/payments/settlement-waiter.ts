@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Notifications } from '@tollgate/database'
+import { type Caller } from '../clients/store'
 import { FINAL_CHANNEL } from '../settlement/channels'
+import { createWaitingRoom } from './waiting-room'
 import { type Settlement, type SettlementStore } from './store'
 
-const MAX_WAITING = 5_000
 /** A notification is lost if its connection breaks. */
 const POLL_INTERVAL_MS = 1_000
+
+type Waiter = Pick<Caller, 'userId' | 'userFeeShareBps'>
 
 export type SettlementWaiter = ReturnType<typeof createSettlementWaiter>
 
@@ -22,6 +25,7 @@ export function createSettlementWaiter({
 }) {
   const waiting = new Map<bigint, Set<(settlement?: Settlement) => void>>()
   const due = new Set<bigint>()
+  const room = createWaitingRoom()
   let isQuerying = false
   let isDraining = false
 
@@ -54,26 +58,28 @@ export function createSettlementWaiter({
 
   return {
     /** Called before a claim. @throws ApiError OVERLOADED */
-    assertCapacity() {
-      if (waiting.size >= MAX_WAITING)
+    assertCapacity(caller: Waiter) {
+      if (!room.hasPlace(caller))
         throw new ApiError('OVERLOADED', 'Too many settlements are under way; try again in a few seconds', {
           retryAfterSeconds: 5,
         })
     },
 
     /** The completed settlement; undefined after `timeoutMs`. */
-    async wait(id: bigint, timeoutMs: number): Promise<Settlement | undefined> {
+    async wait(id: bigint, timeoutMs: number, caller: Waiter): Promise<Settlement | undefined> {
       const resolvers = waiting.get(id) ?? new Set()
       waiting.set(id, resolvers)
       let resolve: (settlement?: Settlement) => void = () => undefined
       const completed = new Promise<Settlement | undefined>((fulfil) => (resolve = fulfil))
       resolvers.add(resolve)
       const timeout = setTimeout(() => resolve(), isDraining ? 0 : Math.max(0, timeoutMs))
+      const leave = room.enter(caller)
       void resolveCompleted([id])
       try {
         return await completed
       } finally {
         clearTimeout(timeout)
+        leave()
         resolvers.delete(resolve)
         if (resolvers.size === 0) waiting.delete(id)
       }

@@ -1,5 +1,5 @@
-import { type Limiter } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
+import { type ClientLimit } from '../clients/client-limit'
 import { type createClientGuard } from '../clients/guard'
 import { type createUserGuard } from '../users/guard'
 
@@ -13,7 +13,7 @@ export const createMerchantGuard =
   (guards: {
     withClient: ReturnType<typeof createClientGuard>
     withUser: ReturnType<typeof createUserGuard>
-    limitClient: Limiter
+    limitClient: ClientLimit
   }) =>
   (handler: MerchantHandler): RequestHandler => {
     const asClient = guards.withClient(

@@ -39,8 +39,18 @@ active AS (
   WHERE active AND network = ANY($2) AND (network <> ALL($3) OR (name IS NOT NULL AND version IS NOT NULL))
 )`
 
-const REGISTERED = `
+/** That no row is found: for a whole list, by a join. */
+const noneOfAll = (rows: string) => `NOT EXISTS (SELECT ${rows})`
+/** The same for a page, by a look-up for each row: a join may read and sort the whole list first. */
+const noneOfEach = (rows: string) => `coalesce((SELECT false ${rows} LIMIT 1), true)`
+type None = typeof noneOfAll
+
+/** An account that an operator disabled is not listed. */
+const DISABLED = 'FROM users WHERE users.id = user_id AND disabled_at IS NOT NULL'
+
+const registered = (none: None) => `
   x402_version = $1 AND $6 AND type IN ('http', 'endpoint') AND resource LIKE 'http%'
+  AND ${none(DISABLED)}
   AND ($4::text IS NULL OR accepts @> jsonb_build_array(jsonb_build_object('payTo', $4::text)))
   AND EXISTS (
     SELECT FROM jsonb_array_elements(accepts) AS way JOIN active
@@ -50,16 +60,10 @@ const REGISTERED = `
 
 const isProven = (proof: string) => `${proof}.verified_at > $7::timestamptz - ${PROOF_HOLDS}`
 
-/** That no row is found: for a whole list, by a join. */
-const noneOfAll = (rows: string) => `NOT EXISTS (SELECT ${rows})`
-/** The same for a page, by a look-up for each row: a join may read and sort the whole list first. */
-const noneOfEach = (rows: string) => `coalesce((SELECT false ${rows} LIMIT 1), true)`
-type None = typeof noneOfAll
-
 const cataloged = (none: None) => `
   x402_version = $1 AND ($5::text IS NULL OR type = $5) AND ($4::text IS NULL OR pay_to = $4)
   AND offers && ARRAY(SELECT network || ' ' || asset FROM active)
-  AND ${none('FROM users WHERE users.id = user_id AND disabled_at IS NOT NULL')}
+  AND ${none(DISABLED)}
   AND ${none(`FROM resource_origins AS proof
     WHERE proof.origin = cataloged_resources.origin AND proof.user_id <> cataloged_resources.user_id AND ${isProven('proof')}
       AND NOT EXISTS (
@@ -67,11 +71,11 @@ const cataloged = (none: None) => `
         WHERE own.origin = cataloged_resources.origin AND own.user_id = cataloged_resources.user_id AND ${isProven('own')}
       )`)}`
 
-/** What a user registered is not shown again from its payments, if it is shown. `REGISTERED` is about `own` here. */
+/** What a user registered is not shown again from its payments, if it is shown. `registered` is about `own` here. */
 const isShownOnce = (none: None, isMatch = 'true') =>
   none(`FROM resources AS own
     WHERE own.user_id = cataloged_resources.user_id AND md5(own.resource) = md5(cataloged_resources.resource)
-      AND ${isMatch} AND ${REGISTERED}`)
+      AND ${isMatch} AND ${registered(none)}`)
 
 /** The rows of `page (place, source, id)`, and facts of all matches. */
 const answerOf = (facts: string) => `
@@ -106,7 +110,7 @@ const isCut = (scanned: string | number) =>
  */
 export const DISCOVERED = `
 WITH ${ACTIVE}, registered AS MATERIALIZED (
-  SELECT id FROM resources WHERE ${REGISTERED} ORDER BY id LIMIT ${SCANNED}
+  SELECT id FROM resources WHERE ${registered(noneOfEach)} ORDER BY id LIMIT ${SCANNED}
 ), cataloged AS MATERIALIZED (
   SELECT id FROM cataloged_resources WHERE ${listed(noneOfEach)} ORDER BY id
   LIMIT CASE WHEN (SELECT count(*) FROM registered) < ${SCANNED} THEN ${SCANNED} ELSE 0 END
@@ -120,7 +124,7 @@ WITH ${ACTIVE}, registered AS MATERIALIZED (
 /** The number of all matches. Without $8 and $9. */
 export const COUNTED = `
 WITH ${ACTIVE}
-SELECT (SELECT count(*) FROM resources WHERE ${REGISTERED})::int
+SELECT (SELECT count(*) FROM resources WHERE ${registered(noneOfAll)})::int
   + (SELECT count(*) FROM cataloged_resources WHERE ${listed(noneOfAll)})::int AS total`
 
 const WORDS = {
@@ -140,7 +144,7 @@ const ANY_WORD = `replace(${ALL_WORDS}::text, '&', '|')::tsquery`
 const searched = (query: string) => `
 WITH ${ACTIVE}, registered AS MATERIALIZED (
   SELECT id, ${WORDS.resources} AS words FROM resources
-  WHERE ${WORDS.resources} @@ ${query} AND ${REGISTERED} LIMIT ${MAX_SEARCHED}
+  WHERE ${WORDS.resources} @@ ${query} AND ${registered(noneOfAll)} LIMIT ${MAX_SEARCHED}
 ), cataloged AS MATERIALIZED (
   SELECT id, user_id, resource, ${WORDS.cataloged_resources} AS words FROM cataloged_resources
   WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${cataloged(noneOfAll)} LIMIT ${MAX_SEARCHED}

@@ -104,7 +104,7 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       const { userId, offset, limit } = page
       const { rows } = await pool.query<Resource>(
         `SELECT ${columns} FROM resources JOIN users ON users.id = user_id
-         ${userId === undefined ? '' : 'WHERE user_id = $3'}
+         WHERE ${userId === undefined ? 'users.disabled_at IS NULL' : 'user_id = $3'}
          ORDER BY resources.id LIMIT $1 OFFSET $2`,
         userId === undefined ? [limit, offset] : [limit, offset, userId],
       )

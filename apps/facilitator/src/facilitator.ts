@@ -78,6 +78,7 @@ import { createSessionStore } from './users/session-store'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
 import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { PAID_EVENTS } from './webhooks/paid-events'
 import { wire } from './webhooks/wire'
 
 const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
@@ -212,6 +213,7 @@ export async function composeFacilitator(parts: {
   const deliveryWorker = createDeliveryWorker({
     pool,
     overdue: EMIT_OVERDUE,
+    paidEvents: PAID_EVENTS,
     isProduction,
     logger,
     metrics,

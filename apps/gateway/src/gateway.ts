@@ -64,6 +64,7 @@ import { createPlainHandlers } from './rpc/plain-handlers'
 import { exportCircuits } from './rpc/upstream/upstream-metrics'
 import { createUpstreams } from './rpc/upstream/upstreams'
 import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { PAID_EVENTS } from './webhooks/paid-events'
 import { createWire } from './webhooks/wire'
 
 const consoleFolder = join(dirname(require.resolve('@tollgate/console/package.json')), 'dist/gateway')
@@ -209,6 +210,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   const deliveryWorker = createDeliveryWorker({
     pool,
     overdue: EMIT_OVERDUE,
+    paidEvents: PAID_EVENTS,
     isProduction,
     logger,
     metrics,

@@ -1,7 +1,9 @@
 import { closeAll } from '@tollgate/testing'
-import { BACKLOG, CLAIM, EXPIRE, PLAN_BY_INDEX, RECORD_FAILURE, RECORD_SUCCESS } from './delivery-sql'
+import { CLAIM } from './claim-sql'
+import { BACKLOG, EXPIRE, RECORD_FAILURE, RECORD_SUCCESS } from './delivery-sql'
 import { createDeliveryStore, type ClaimedDelivery } from './delivery-store'
-import { openWorkerWorld, type WorkerWorld } from './testing/worker-world'
+import { PLAN_BY_INDEX } from './pending-sql'
+import { openWorkerWorld, PAID_EVENT, type WorkerWorld } from './testing/worker-world'
 
 const URL = 'https://shop.example/hooks'
 const DONE = { status: 204, error: null, durationMs: 1 }
@@ -12,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(closeAll)
 
-const store = () => createDeliveryStore(world.pool)
+const store = () => createDeliveryStore(world.pool, [PAID_EVENT])
 /** A millisecond later: a time of now() may have been rounded up to one. */
 async function claim(max: number): Promise<ClaimedDelivery[]> {
   await world.pool.query('SELECT pg_sleep(0.001)')
@@ -71,9 +73,9 @@ describe('a claim looks at a few hundred deliveries of an endpoint, however many
     const { id } = await world.newEndpoint(URL)
     await fill(id, N, subject)
     await prepare()
-    expect(await mostRows(CLAIM, [64])).toBeLessThanOrEqual(400)
+    expect(await mostRows(CLAIM, [64, []])).toBeLessThanOrEqual(400)
     await claim(64)
-    expect(await mostRows(CLAIM, [64])).toBeLessThanOrEqual(400)
+    expect(await mostRows(CLAIM, [64, []])).toBeLessThanOrEqual(400)
   })
 
   test('with statistics of a time when all had ended', async () => {
@@ -81,10 +83,12 @@ describe('a claim looks at a few hundred deliveries of an endpoint, however many
     await fill(id, N, `'one'`, 'delivered')
     await analyze()
     await fill(id, N)
-    expect(await mostRows(CLAIM, [64])).toBeLessThanOrEqual(400)
+    expect(await mostRows(CLAIM, [64, []])).toBeLessThanOrEqual(400)
     const [first] = await store().claim(64)
-    expect(await mostRows(RECORD_SUCCESS, [first!.id, 1, 1, 204, null])).toBeLessThanOrEqual(10)
-    expect(await mostRows(RECORD_FAILURE, [first!.id, 1, 1, 500, 'refused', null])).toBeLessThanOrEqual(10)
+    expect(await mostRows(RECORD_SUCCESS, [first!.id, 1, 1, 204, null, false])).toBeLessThanOrEqual(10)
+    expect(
+      await mostRows(RECORD_FAILURE, [first!.id, 1, 1, 500, 'refused', null, false]),
+    ).toBeLessThanOrEqual(10)
     expect(await mostRows(BACKLOG, [])).toBeLessThanOrEqual(1_000)
     expect(await mostRows(EXPIRE, [100])).toBeLessThanOrEqual(100)
   })

@@ -1,15 +1,15 @@
 import { withTransaction, type Pool } from '@tollgate/database'
+import { CLAIM } from './claim-sql'
 import {
   BACKLOG,
-  CLAIM,
   END_DELETED,
   EXPIRE,
   FORGET_PREVIOUS_SECRETS,
-  PLAN_BY_INDEX,
   RECORD_FAILURE,
   RECORD_SUCCESS,
   RELEASE,
 } from './delivery-sql'
+import { PLAN_BY_INDEX } from './pending-sql'
 
 export type ClaimedDelivery = {
   id: bigint
@@ -25,19 +25,27 @@ export type ClaimedDelivery = {
   createdAt: Date
   /** Since its event, or its newest replay. */
   elapsedMs: number
+  /** Whether the event exists only for owners that have paid. */
+  provesPayment: boolean
+  /** Whether its owner has paid, as far as is known. */
+  hasPaid: boolean
 }
 
 /** `error` is null if the endpoint answered with 2xx. */
 export type AttemptResult = { status: number | null; error: string | null }
 
 type Attempt = Pick<ClaimedDelivery, 'id' | 'attempt'>
+type EndedAttempt = Attempt & Pick<ClaimedDelivery, 'provesPayment'>
 type Result = AttemptResult & { durationMs: number }
 
 /** Deliveries that one statement ends. */
 export const END_BATCH = 1_000
 
-/** Each step is one statement, by the clock of the database: any number of replicas share the deliveries. */
-export function createDeliveryStore(pool: Pool) {
+/**
+ * Each step is one statement, by the clock of the database: any number of replicas share the deliveries. `paidEvents` are the types that
+ * exist only for owners that have paid.
+ */
+export function createDeliveryStore(pool: Pool, paidEvents: readonly string[]) {
   const valuesOf = ({ id, attempt }: Attempt, { durationMs, status, error }: Result) => [
     id,
     attempt,
@@ -53,16 +61,17 @@ export function createDeliveryStore(pool: Pool) {
 
   return {
     async claim(max: number): Promise<ClaimedDelivery[]> {
-      const claim = { name: 'webhook-claim', text: CLAIM, values: [max] }
+      const claim = { name: 'webhook-claim', text: CLAIM, values: [max, paidEvents] }
       return (await byIndex<ClaimedDelivery>(claim)).rows
     },
 
-    async recordSuccess(attempt: Attempt, result: Result): Promise<void> {
-      await byIndex({ name: 'webhook-success', text: RECORD_SUCCESS, values: valuesOf(attempt, result) })
+    async recordSuccess(attempt: EndedAttempt, result: Result): Promise<void> {
+      const values = [...valuesOf(attempt, result), attempt.provesPayment]
+      await byIndex({ name: 'webhook-success', text: RECORD_SUCCESS, values })
     },
 
-    async recordFailure(attempt: Attempt, result: Result, retryInMs: number | undefined): Promise<void> {
-      const values = [...valuesOf(attempt, result), retryInMs ?? null]
+    async recordFailure(attempt: EndedAttempt, result: Result, retryInMs: number | undefined): Promise<void> {
+      const values = [...valuesOf(attempt, result), retryInMs ?? null, attempt.provesPayment]
       await byIndex({ name: 'webhook-failure', text: RECORD_FAILURE, values })
     },
 

@@ -230,7 +230,7 @@ describe('an endpoint', () => {
   })
 
   test('loses its old secret a day after the rotation', async () => {
-    const store = createDeliveryStore(world.pool)
+    const store = createDeliveryStore(world.pool, [])
     const { owner, id, secret } = await world.newEndpoint('https://shop.example/hooks')
     await world.endpoints.rotateSecret(owner, id)
     const kept = async () => {
@@ -278,7 +278,7 @@ describe('replicas', () => {
     const receiver = await startWebhookReceiver()
     const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
     await world.emit(owner, 'one')
-    const dead = createDeliveryStore(world.pool)
+    const dead = createDeliveryStore(world.pool, [])
     const [claimed] = await dead.claim(10)
     expect(claimed).toMatchObject({ endpointId: id, attempt: 1 })
     expect(await dead.claim(10)).toEqual([])

@@ -10,7 +10,7 @@ const POLL_INTERVAL_MS = 500
 const OVERDUE_INTERVAL_MS = 5_000
 const UPKEEP_INTERVAL_MS = 60_000
 /** Of one replica. */
-const MAX_AT_ONCE = 64
+const MAX_AT_ONCE = 96
 /** At a shutdown, for attempts that have begun. */
 const GRACE_MS = 3_000
 /** After a longer time between the claim and the request nothing is sent: another replica may have the delivery by then. */
@@ -20,6 +20,8 @@ export type DeliveryWorkerParts = {
   pool: Pool
   /** Statement that writes the events of payments that are pending for too long, each once. */
   overdue: string
+  /** Types of events that exist only for owners that have paid. */
+  paidEvents: readonly string[]
   isProduction: boolean
   logger: Logger
   metrics: Metrics
@@ -31,7 +33,7 @@ export type DeliveryWorkerParts = {
 /** Sends deliveries at least once, and those of one subject to one endpoint in order. Runs on every replica. */
 export function createDeliveryWorker(parts: DeliveryWorkerParts) {
   const { pool, overdue, isProduction, logger, now, resolve, random = Math.random } = parts
-  const store = createDeliveryStore(pool)
+  const store = createDeliveryStore(pool, parts.paidEvents)
   const metrics = createDeliveryMetrics(parts.metrics)
   const stopping = new AbortController()
   const interrupting = new AbortController()

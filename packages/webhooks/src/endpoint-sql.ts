@@ -23,8 +23,8 @@ SELECT count(*)::int AS created, ceil(extract(epoch FROM min(created_at) + inter
 
 /** $1 owner, $2 id, $3 URL, $4 events, $5 description, $6 threshold, $7 secret. */
 export const CREATE = `
-INSERT INTO webhook_endpoints (owner, id, url, events, description, threshold, secret)
-SELECT $1, $2::uuid, $3, $4::text[], $5, $6::bigint, $7
+INSERT INTO webhook_endpoints (owner, id, url, events, description, threshold, secret, has_paid)
+SELECT $1, $2::uuid, $3, $4::text[], $5, $6::bigint, $7, has_webhook_owner_paid($1)
 WHERE (SELECT count(*) FROM webhook_endpoints WHERE owner = $1 AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
 RETURNING ${ENDPOINT}`
 
@@ -38,7 +38,7 @@ export const FIND = `SELECT ${ENDPOINT} FROM webhook_endpoints WHERE ${IS_OWN}`
 /** $1 id, $2 owner, then the members that change; null keeps one. $7 whether the threshold changes. An endpoint is tried at once. */
 export const UPDATE = `
 UPDATE webhook_endpoints SET url = coalesce($3, url), events = coalesce($4::text[], events), description = coalesce($5, description),
-  active = coalesce($6::boolean, active), threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
+  active = coalesce($6::boolean, active), is_slow = CASE WHEN $3 IS NULL THEN is_slow END, threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
 WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
 
 const DELETED = `deleted_at = now(), active = false, secret = '', previous_secret = NULL, url = '', description = ''`

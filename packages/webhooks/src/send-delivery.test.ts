@@ -14,6 +14,8 @@ const delivery = {
   data: '{"subject":"one"}',
   createdAt: new Date('2026-01-15T12:00:00Z'),
   elapsedMs: 0,
+  provesPayment: false,
+  hasPaid: true,
 }
 const send = (
   url: string,
@@ -100,7 +102,10 @@ test('an endless response is cut, and its status counts', async () => {
 
 test('an endpoint that does not answer is abandoned after ten seconds', async () => {
   const receiver = await startWebhookReceiver(() => undefined)
-  expect(await send(receiver.url)).toEqual({ status: null, error: 'no answer within 10 s' })
+  expect(await Promise.all([true, false].map((hasPaid) => send(receiver.url, {}, { hasPaid })))).toEqual([
+    { status: null, error: 'no answer within 10 s' },
+    { status: null, error: 'no answer within 3 s' },
+  ])
 })
 
 test.each([

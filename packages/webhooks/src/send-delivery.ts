@@ -3,6 +3,8 @@ import { type AttemptResult, type ClaimedDelivery } from './delivery-store'
 import { signedHeaders } from './signed-headers'
 
 const ATTEMPT_TIMEOUT_MS = 10_000
+/** Of owners that never paid: their endpoints cost nothing, and each may hold its attempts for so long. */
+const UNPAID_TIMEOUT_MS = 3_000
 const MAX_RESPONSE_BYTES = 16_384
 
 export type SendOptions = {
@@ -18,12 +20,13 @@ export async function sendDelivery(
   { now, signal, ...options }: SendOptions,
 ): Promise<AttemptResult> {
   const body = bodyOf(delivery)
+  const timeoutMs = delivery.hasPaid ? ATTEMPT_TIMEOUT_MS : UNPAID_TIMEOUT_MS
   try {
     const signed = signedHeaders({ id: delivery.messageId, at: now(), body }, delivery.secrets)
     const { status } = await guardedRequest(new URL(delivery.url), {
       ...options,
       signal,
-      timeoutMs: ATTEMPT_TIMEOUT_MS,
+      timeoutMs,
       maxBytes: MAX_RESPONSE_BYTES,
       headers: {
         ...signed,
@@ -36,7 +39,7 @@ export async function sendDelivery(
     return { status, error: problemOf(status) }
   } catch (error) {
     signal.throwIfAborted()
-    return { status: null, error: reasonOf(error) }
+    return { status: null, error: reasonOf(error, timeoutMs) }
   }
 }
 
@@ -52,10 +55,10 @@ function problemOf(status: number): string | null {
 }
 
 /** Names neither the host nor its addresses. A name of an internal network and one that does not exist look alike. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, timeoutMs: number): string {
   if (error instanceof AddressNotAllowed)
     return 'the host has no address that is allowed: only public addresses, by https'
-  if (error instanceof RequestTimeout) return `no answer within ${ATTEMPT_TIMEOUT_MS / 1000} s`
+  if (error instanceof RequestTimeout) return `no answer within ${timeoutMs / 1000} s`
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? `the request failed (${code})` : 'the request failed'
 }

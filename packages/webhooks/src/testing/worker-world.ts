@@ -6,6 +6,7 @@ import { createDeliveryWorker } from '../delivery-worker'
 import { createEndpointStore } from '../endpoint-store'
 
 const NO_SCAN = 'SELECT 1'
+export const PAID_EVENT = 'thing.paid'
 
 /** A database with the tables of webhooks; each owner is a new one. */
 export async function openWorkerWorld() {
@@ -29,6 +30,7 @@ export async function openWorkerWorld() {
       const worker = createDeliveryWorker({
         pool: replica.pool,
         overdue: NO_SCAN,
+        paidEvents: [PAID_EVENT],
         isProduction: false,
         logger: createLogger({ service: 'test', level: 'info', stream: log.stream }),
         metrics,
@@ -44,7 +46,12 @@ export async function openWorkerWorld() {
 
     async newEndpoint(
       receiverUrl: string,
-      { owner = randomUUID(), events = [] }: { owner?: string; events?: string[] } = {},
+      {
+        owner = randomUUID(),
+        events = [],
+        hasPaid = true,
+        isSlow = false,
+      }: { owner?: string; events?: string[]; hasPaid?: boolean; isSlow?: boolean | null } = {},
     ) {
       const endpoint = await endpoints.create(owner, {
         url: receiverUrl,
@@ -53,6 +60,11 @@ export async function openWorkerWorld() {
         threshold: null,
       })
       if (!endpoint) throw new Error('The owner has too many endpoints')
+      await pool.query('UPDATE webhook_endpoints SET has_paid = $2, is_slow = $3 WHERE id = $1', [
+        endpoint.id,
+        hasPaid,
+        isSlow,
+      ])
       const deliveries = () =>
         endpoints.listDeliveries(owner, endpoint.id, { before: null, state: null, limit: 1_000 })
       return { ...endpoint, owner, deliveries }

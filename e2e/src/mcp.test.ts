@@ -368,8 +368,48 @@ describe('pay_x402_url', () => {
         url,
         'PRIVATE_ADDRESS',
       ])
-    const own = await callTool(client, 'pay_x402_url', { url: `${world.gateway.url}/pricing` })
+    const own = await callTool(client, 'pay_x402_url', {
+      url: `${world.gateway.url}/v1/base-sepolia`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}',
+    })
     expect(own.content).toMatchObject({ status: 200 })
+  })
+
+  test('makes no access key, and reaches nothing else of the account', async () => {
+    const wallet = await world.newPayer()
+    const { client } = await open(wallet, ALLOW_PRIVATE)
+    const { port } = new URL(world.gateway.url)
+    const urls = [
+      ...[
+        '/keys',
+        '/v1/../keys',
+        '/v1/%2e%2e/keys',
+        '/v1/x/..%2f..%2fkeys',
+        '/webhooks',
+        '/rpc',
+        '/credits',
+      ].map((path) => world.gateway.url + path),
+      ...['127.1', 'localhost', 'LOCALHOST.', '0', '[::1]'].map((host) => `http://${host}:${port}/keys`),
+    ]
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"label":"stolen"}',
+    }
+    for (const url of urls)
+      expect([url, (await callTool(client, 'pay_x402_url', { url, ...init })).error?.code]).toEqual([
+        url,
+        'INVALID_ARGUMENT',
+      ])
+    for (const path of ['..%2f..%2f..%2fkeys', '%252e%252e/%252e%252e/%252e%252e/keys'])
+      expect(await callTool(client, 'rpc_call', { chain: 'base-sepolia', rest: { path } })).toMatchObject({
+        isError: true,
+      })
+    const token = await signIn(world, wallet)
+    const keys = await fetch(`${world.gateway.url}/keys`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await keys.json()).toEqual({ data: [] })
   })
 
   test('cancelled after it was paid, sends the same payment with the next call', async () => {

@@ -301,6 +301,41 @@ describe('the account', () => {
     expect(names.filter((name) => name === 'signed-in')).toHaveLength(2)
     expect(otherNames).toEqual(['signed-in', 'signed-in'])
   })
+
+  test.each([
+    ['takes the newer token of a program that refreshed meanwhile', true, ['signed-in']],
+    ['signs in again after the answer of a refresh was lost', false, ['signed-in', 'signed-in']],
+  ])('%s', async (_, isStored, expected) => {
+    const storage = memoryStorage()
+    const wallet = await world.newPayer()
+    const first = open({ wallet, storage })
+    const { names } = record(first)
+    await chainId(first)
+    const [session = ''] = await storage.list('sessions/')
+    const stored = JSON.parse((await storage.get(session)) ?? '') as { refreshToken: string }
+    const old = JSON.stringify({ ...stored, expiresAt: new Date().toISOString() })
+    let isRefreshed = false
+    const refreshedMeanwhile: WalletStorage = {
+      ...storage,
+      async get(key) {
+        if (key !== session || isRefreshed) return storage.get(key)
+        isRefreshed = true
+        const answer = await fetch(`${world.gateway.url}/auth/refresh`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ refresh_token: stored.refreshToken }),
+        })
+        const next = (await answer.json()) as { token: string; refresh_token: string; expires_at: string }
+        const newer = { token: next.token, refreshToken: next.refresh_token, expiresAt: next.expires_at }
+        if (isStored) await storage.set(key, JSON.stringify(newer))
+        return old
+      },
+    }
+    const second = open({ wallet, storage: refreshedMeanwhile })
+    second.on('signed-in', () => names.push('signed-in'))
+    expect(await chainId(second)).toBe(CHAIN_ID)
+    expect(names.filter((name) => name === 'signed-in')).toEqual(expected)
+  })
 })
 
 describe('fetch', () => {
@@ -362,17 +397,37 @@ describe('fetch', () => {
     expect((await tollgate.fetch(key.urlOf('base-sepolia'), { ...post, headers })).status).toBe(402)
   })
 
-  test('is answered in the session on the routes of this wallet alone, and signs in again after it has ended', async () => {
+  test('has no session for the routes of the account, however they are written', async () => {
+    const tollgate = open({ wallet: await world.newPayer() })
+    const { names } = record(tollgate)
+    await tollgate.keys.create({ label: 'mine' })
+    const paths = [
+      ...['/keys', '/KEYS', '//keys', '/v1/../keys', '/v1/%2e%2e/keys', '/v1\\..\\keys', '/v1/.\t./keys?a'],
+      ...['/v1/x/..%2f..%2fkeys', '/v1/x/%252e%252e/%252e%252e/keys', '/v1/x/..%5C..%5Ckeys', '/webhooks'],
+      ...['/credits', '/auth/logout'],
+    ]
+    for (const path of paths)
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const { ok } = await tollgate.fetch(`${world.gateway.url}${path}`, { method })
+        expect([path, method, ok]).toEqual([path, method, false])
+      }
+    await expect(tollgate.request('..', 'eth_chainId')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(await tollgate.keys.list()).toMatchObject([{ label: 'mine' }])
+    expect(names).toEqual(['signed-in'])
+  })
+
+  test('has a session for them by `accountFetch` alone, and signs in again after it has ended', async () => {
     const wallet = await world.newPayer()
     const storage = memoryStorage()
     const tollgate = open({ wallet, storage })
     const { names } = record(tollgate)
-    const get = (path: string) => tollgate.fetch(`${world.gateway.url}${path}`)
     await tollgate.keys.create({ label: 'mine' })
-    expect(await (await get('/keys')).json()).toMatchObject({ data: [{ label: 'mine' }] })
+    expect(await (await tollgate.accountFetch('/keys')).json()).toMatchObject({ data: [{ label: 'mine' }] })
     await endSession(storage)
-    const answer = await get('/webhooks?limit=1')
+    const answer = await tollgate.accountFetch('/webhooks?limit=1')
     expect([answer.status, await answer.json()]).toEqual([200, { data: [] }])
+    for (const path of ['/credits', '/keys/../credits', '/auth/logout', '@evil.example/keys'])
+      await expect(tollgate.accountFetch(path)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     expect(names).toEqual(['signed-in', 'signed-in'])
     expect(await spentBy(wallet)).toBe(0n)
   })

@@ -22,7 +22,6 @@ import { domainsOf } from './auth/domain'
 import { createGuard } from './auth/guard'
 import { createAuthHandlers } from './auth/handlers'
 import { createNonces } from './auth/nonces'
-import { createRefreshTokens } from './auth/refresh-tokens'
 import { createSessions } from './auth/sessions'
 import { createSignIn } from './auth/sign-in'
 import { createSignInPerRequest } from './auth/sign-in-per-request'
@@ -100,7 +99,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
   )
-  const sessions = createSessions(database, createTokens(secrets, now), createRefreshTokens(secrets), now)
+  const sessions = createSessions(database, createTokens(secrets, now), now)
   const nonces = createNonces(store)
   const verifyContractSignature = createContractWallets({ catalog, logger })
   const signInWithX = createSignInWithX({

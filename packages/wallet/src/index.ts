@@ -5,6 +5,7 @@ export { browserStorage } from './storage/browser-storage.js'
 export { memoryStorage } from './storage/memory-storage.js'
 export { type WalletStorage } from './storage/storage.js'
 export {
+  type AccountRequest,
   type BuyOptions,
   type CallOptions,
   type OpenPayment,

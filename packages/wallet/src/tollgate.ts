@@ -1,9 +1,11 @@
 import { TollgateError } from './errors.js'
 import { createEvents, type TollgateEvents } from './events.js'
+import { createAccountFetch, type AccountRequest } from './gateway/account-fetch.js'
 import { createCalls } from './gateway/calls.js'
 import { createGatewayClient, isSessionEnd } from './gateway/gateway-client.js'
 import { createPlanChoice } from './gateway/plan-choice.js'
 import { createPurchases, type BuyOptions, type OpenPayment, type Purchase } from './gateway/purchases.js'
+import { isCallPath, pathBelow } from './gateway/routes.js'
 import { createSessions } from './gateway/sessions.js'
 import {
   type AccessKey,
@@ -52,7 +54,7 @@ export type TollgateOptions = {
   nodes?: Record<string, string>
 }
 
-export { type BuyOptions, type OpenPayment, type Purchase }
+export { type AccountRequest, type BuyOptions, type OpenPayment, type Purchase }
 
 export type Page<T> = { data: T[]; total: number }
 export type PageOptions = { limit?: number; before?: string | number }
@@ -64,8 +66,13 @@ export type Tollgate = {
   request<T = unknown>(chain: string, method: string, params?: unknown, options?: CallOptions): Promise<T>
   /** A JSON-RPC body, an object or a batch, as it should reach the node; the node's answer as it came. */
   send(chain: string, body: unknown, options?: CallOptions): Promise<unknown>
-  /** `fetch`, which signs in to this gateway, and pays what answers 402, here or at any other x402 resource. */
+  /**
+   * `fetch`, which makes calls of this gateway in the wallet's session, and pays what answers 402, here or at any other x402 resource.
+   * It has no access to the account: requests to other routes of the gateway go without a session.
+   */
   fetch: typeof fetch
+  /** A request to a route of the account below the gateway's URL, `/keys…` or `/webhooks…`, in its session. Not for agents. */
+  accountFetch(path: string, request?: AccountRequest): Promise<Response>
   plans(): Promise<Plan[]>
   /** Of this wallet, on every plan. */
   credits(): Promise<CreditBalance[]>
@@ -137,6 +144,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   })
   const purchases = createPurchases({ gateway, sessions, log, prepare, storage, events, now, closed })
   const calls = createCalls({ gateway, http, sessions, purchases, now, closed })
+  const accountFetch = createAccountFetch({ gateway, http, sessions })
   const payingFetch = createPayingFetch({
     http,
     payer: () => wallet.address(),
@@ -166,7 +174,9 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   let nextId = 1
 
   async function send(chain: string, body: unknown, { signal }: CallOptions = {}): Promise<unknown> {
-    const answer = await calls.call(`/v1/${encodeURIComponent(chain)}`, {
+    const path = `/v1/${encodeURIComponent(chain)}`
+    if (!isCallPath(path)) throw new TollgateError('INVALID_ARGUMENT', 'chain: is no name of a chain')
+    const answer = await calls.call(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -184,7 +194,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     if (isPaidElsewhere(request.headers)) return request.send()
     const path = pathBelow(url, request.url)
     if (path === undefined) return payingFetch(request)
-    if (!needsSession(path)) return request.send()
+    if (!isCallPath(path)) return request.send()
     const { method, body, signal } = request
     const headers = Object.fromEntries(request.headers)
     return calls.call(path, { method, headers, signal, ...(body ? { body } : {}) })
@@ -200,6 +210,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
       }, callOptions.signal),
     send: (chain, body, callOptions = {}) => live(() => send(chain, body, callOptions), callOptions.signal),
     fetch: (input, init) => live((commit) => sendPaid(input, init, commit), signalIn(input, init)),
+    accountFetch: (path, request = {}) => live(() => accountFetch(path, request), request.signal),
     plans: () => live(() => gateway.plans()),
     credits: () => live(async () => gateway.credits(await wallet.address())),
     history: (page = {}) => live(async () => pageFrom(await gateway.history(await wallet.address(), page))),
@@ -260,14 +271,6 @@ function parseUrl(input: string | URL): string {
 
 const isBrowser = () => 'indexedDB' in globalThis
 const defaultStorage = (): WalletStorage => (isBrowser() ? browserStorage() : memoryStorage())
-
-/** Undefined for a URL that is not below the gateway's. */
-const pathBelow = (url: string, target: string): string | undefined =>
-  target.startsWith(`${url}/`) ? target.slice(url.length) : undefined
-
-/** What the gateway charges for, unless an access key in the URL pays, and what belongs to the wallet alone. */
-const needsSession = (path: string) =>
-  /^\/(?:rpc$|v1\/|(?:keys|webhooks)(?:[/?]|$))/.test(path) && !path.includes('/tgk_')
 
 const PAYING_HEADERS = ['authorization', 'x-payment', 'payment-signature', 'sign-in-with-x']
 

@@ -1,16 +1,15 @@
 import { AuthMethod, Ecosystem, type SessionTokens } from '@tollgate/protocol'
 import { type GatewayDatabase } from '@tollgate/database'
 import { ApiError } from '@tollgate/service'
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { type Plan } from '../catalog/catalog'
-import { hashOf, type RefreshTokens } from './refresh-tokens'
 import { type Tokens } from './tokens'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
-/** For a second tab, and for a client that lost the answer. */
-const REPEAT_WINDOW_MS = 10_000
+/** A used token that comes back within this time is of a second tab, or of a client that lost the answer. */
+const REUSE_WINDOW_MS = 10_000
 
 /** The claims of a bearer token. It may be revoked in the database. */
 export type Session = {
@@ -34,12 +33,7 @@ export type OwnProof = { session: Session; open: () => Promise<void> }
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Stored in Postgres, so that a logout takes effect at once on every replica. */
-export function createSessions(
-  { prisma, pool }: GatewayDatabase,
-  tokens: Tokens,
-  refreshTokens: RefreshTokens,
-  now: () => Date,
-) {
+export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens, now: () => Date) {
   const issue = (session: Session, refreshToken: string): SessionTokens => {
     const { token, expiresAt } = tokens.issue({
       wallet: session.wallet,
@@ -62,22 +56,14 @@ export function createSessions(
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
-  /** Returns the pair of the first use once more within REPEAT_WINDOW_MS; after it, ends the session. */
-  const repeat = async (used: string, token: Rotation, usedAt: Date, askedAtMs: number) => {
-    // By the clock of Postgres, without the time that the request waited in this process.
-    const askedAt = token.readAt.getTime() - (performance.now() - askedAtMs)
-    if (askedAt >= usedAt.getTime() + REPEAT_WINDOW_MS) await revoke(token.id)
-    else if (token.nextHash && !token.isRevoked && !token.isNextUsed) {
-      const next = refreshTokens.findNext(used, token.nextHash)
-      if (next !== undefined) return issue(sessionOf(token), next)
-    }
-    throw revokedToken()
-  }
+  /** By the clock of Postgres, without the time that the request waited in this process. */
+  const isReusedLate = ({ readAt }: Rotation, usedAt: Date, askedAtMs: number) =>
+    readAt.getTime() - (performance.now() - askedAtMs) >= usedAt.getTime() + REUSE_WINDOW_MS
 
   return {
     async create(details: NewSession): Promise<SessionTokens> {
       const session = newSession(randomUUID(), details)
-      const refreshToken = refreshTokens.create()
+      const refreshToken = newRefreshToken()
       const { hash, expiresAt } = rowOf(refreshToken)
       const values = [...valuesOf(session, details), hash, expiresAt]
       await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
@@ -122,27 +108,35 @@ export function createSessions(
     },
 
     /**
-     * Returns the next pair of a refresh token: a new one for its first use, the same one for ten seconds after it, as to a second
-     * tab of one app. A later use revokes the session (RFC 9700, 4.14). The time counts once the token is known here: a client
-     * that sends it slowly does not prolong it.
+     * Returns the next pair of a refresh token, for its first use only. A use more than ten seconds after it also revokes the session
+     * (RFC 9700, 4.14). The time counts once the token is known here: a client that sends it slowly does not prolong it.
+     *
+     * @throws ApiError INVALID_TOKEN, EXPIRED_TOKEN or REVOKED_TOKEN
      */
     async refresh(used: string): Promise<SessionTokens> {
       const askedAtMs = performance.now()
-      const next = refreshTokens.next(used)
+      const next = newRefreshToken()
       const row = rowOf(next)
       const values = [hashOf(used), row.hash, row.expiresAt, now()]
       const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
       const [token] = rows
-      if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
+      if (!token) throw invalidRefreshToken('is unknown')
       if (token.isRotated) return issue(sessionOf(token), next)
-      if (token.usedAt) return repeat(used, token, token.usedAt, askedAtMs)
-      if (token.isExpired) throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
-      throw revokedToken()
+      if (token.isRevoked) throw revokedToken()
+      if (token.usedAt) {
+        if (isReusedLate(token, token.usedAt, askedAtMs)) await revoke(token.id)
+        throw invalidRefreshToken('was used')
+      }
+      throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
     },
 
     revoke,
   }
 }
+
+const newRefreshToken = () => randomBytes(32).toString('base64url')
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest()
 
 type SessionRow = Omit<Session, 'authMethod' | 'ecosystem'> & { authMethod: string; ecosystem: string }
 
@@ -189,8 +183,6 @@ INSERT INTO refresh_tokens (hash, session_id, expires_at) SELECT $8, id, $9 FROM
 type Rotation = SessionRow & {
   isRotated: boolean
   usedAt: Date | null
-  nextHash: Buffer | null
-  isNextUsed: boolean
   isRevoked: boolean
   isExpired: boolean
   readAt: Date
@@ -199,9 +191,9 @@ type Rotation = SessionRow & {
 /** Replaces a refresh token in one commit. The lock makes a concurrent use wait, and see the first one. */
 const ROTATE = `
 WITH seen AS MATERIALIZED (
-  SELECT session_id, used_at, next_hash, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1 FOR UPDATE
+  SELECT session_id, used_at, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1 FOR UPDATE
 ), used AS (
-  UPDATE refresh_tokens SET used_at = clock_timestamp(), next_hash = $2
+  UPDATE refresh_tokens SET used_at = clock_timestamp()
   FROM seen
   WHERE hash = $1 AND refresh_tokens.used_at IS NULL AND seen.used_at IS NULL AND NOT is_expired
     AND EXISTS (SELECT FROM sessions WHERE id = seen.session_id AND revoked_at IS NULL)
@@ -210,9 +202,11 @@ WITH seen AS MATERIALIZED (
   INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
 )
 SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId",
-  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", seen.next_hash AS "nextHash",
-  EXISTS (SELECT FROM refresh_tokens WHERE hash = seen.next_hash AND used_at IS NOT NULL) AS "isNextUsed",
+  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt",
   sessions.revoked_at IS NOT NULL AS "isRevoked", is_expired AS "isExpired", clock_timestamp() AS "readAt"
 FROM seen JOIN sessions ON sessions.id = seen.session_id LEFT JOIN used ON used.session_id = seen.session_id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')
+
+const invalidRefreshToken = (problem: string) =>
+  new ApiError('INVALID_TOKEN', `The refresh token ${problem}; sign in again`)

@@ -85,14 +85,17 @@ describe('3. Session token and refresh token', () => {
   })
 
   test('refresh token active -> used | POST /auth/refresh | new token, new refresh token, the old one invalid', async () => {
-    const { session } = await funded(1)
+    const { session } = await funded(2)
     const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
     expect(next.token).not.toBe(session.token)
     expect(next.refresh_token).not.toBe(session.refresh_token)
     await call(next.token).expect(200)
-    expect((await refresh(next.refresh_token)).status).toBe(200)
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([401, 'INVALID_TOKEN'])
+    const newest = (await refresh(next.refresh_token).expect(200)).body as SessionTokens
+    await call(newest.token).expect(200)
     await makeUsesOlder(gateway, 20)
-    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([401, 'INVALID_TOKEN'])
+    expect(outcomeOf(await call(newest.token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 
   test('token active -> token revoked | POST /auth/logout | all tokens of the session at once; later use 403 REVOKED_TOKEN', async () => {

@@ -3,6 +3,7 @@ import { type Command } from 'commander'
 import { z } from 'zod'
 import { parseAssets } from '../assets/known-assets'
 import { parseParams, parseWholeParams } from '../call-params'
+import { hasDotSegments } from '../dot-segments'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
 import { payWithinLimits, type ClientOptions, type OpenClient } from '../open-client'
 import { printableLines, toJson } from '../output/printable'
@@ -75,9 +76,7 @@ export function parseCall({
 
 function restPath(text: string): string {
   const path = text.startsWith('/') ? text : `/${text}`
-  const [segments = ''] = path.split(/[?#]/)
-  if (segments.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment)))
-    throw new UsageError('--rest: the path may not have the segments . and ..')
+  if (hasDotSegments(path)) throw new UsageError('--rest: the path may not have the segments . and ..')
   return path
 }
 

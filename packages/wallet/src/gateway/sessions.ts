@@ -82,9 +82,17 @@ export function createSessions(parts: {
   ): Promise<StoredSession> {
     const stored = parse(await storage.get(key))
     if (stored && isUsable(stored, stale)) return stored
-    const session = (stored && (await refresh(stored))) ?? (await signIn(plan, address, stops))
+    const session =
+      (stored && ((await refresh(stored)) ?? (await findNewer(key, stored, stale)))) ??
+      (await signIn(plan, address, stops))
     await storage.set(key, JSON.stringify(session))
     return session
+  }
+
+  /** The session that another program stored, without this lock, while it used the refresh token. */
+  async function findNewer(key: string, used: StoredSession, stale: string | undefined) {
+    const stored = parse(await storage.get(key))
+    return stored && stored.refreshToken !== used.refreshToken && isUsable(stored, stale) ? stored : undefined
   }
 
   /** Undefined if the session has ended. */

@@ -1,5 +1,5 @@
 import { type Tollgate } from '@tollgate/wallet'
-import { type Method, readJson, serviceUrl } from '../../api/api'
+import { type Method, readJson } from '../../api/api'
 import { type WebhookService } from '../../webhooks/webhook-service'
 import { fromWire, toWire } from './webhook-wire'
 
@@ -20,7 +20,7 @@ export const webhookServiceOf = (client: Tollgate, address: string): WebhookServ
     path: string,
     { body, signal }: { body?: unknown; signal?: AbortSignal } = {},
   ) {
-    const response = await client.fetch(serviceUrl + path, {
+    const response = await client.accountFetch(path, {
       method,
       ...(signal ? { signal } : {}),
       ...(body === undefined

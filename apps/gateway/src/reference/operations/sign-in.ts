@@ -56,14 +56,14 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'Get new tokens without signing.',
     description:
-      'Each refresh token works once and brings the next one. For ten seconds after its use it brings the same next one again, as for a second tab. One that comes back later ends its session: somebody else may have it.',
+      'Each refresh token works once and brings the next one. One that comes back is refused; more than ten seconds after its use it also ends its session: somebody else may have it.',
     body: { schema: RefreshRequest },
     answers: { 200: { description: 'The next tokens of the session.', schema: SessionTokens } },
     errors: {
-      INVALID_TOKEN: 'The refresh token is unknown: sign in again.',
+      INVALID_TOKEN:
+        'The refresh token is unknown or was used: take the newer one if another tab has stored it, else sign in again.',
       EXPIRED_TOKEN: 'The refresh token has expired: sign in again.',
-      REVOKED_TOKEN:
-        'The session was ended, or the refresh token was used more than ten seconds ago, or the next one was used as well: sign in again.',
+      REVOKED_TOKEN: 'The session was ended: sign in again.',
       ...refusals.smallBody,
       ...refusals.limited,
     },

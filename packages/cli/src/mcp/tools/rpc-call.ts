@@ -1,5 +1,6 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
+import { hasDotSegments } from '../../dot-segments'
 import { readBounded } from '../bounded-body'
 import { type CallEvents } from '../call-events'
 import { ToolError, withToolNames } from '../failure'
@@ -16,7 +17,7 @@ const Rest = z
       .string()
       .max(4_000)
       .regex(/^\/?[^\s#\\]*$/, 'must be a path, with a query if there is one')
-      .refine(staysBelow, 'must not lead out of the REST API')
+      .refine((path) => !hasDotSegments(path), 'must not lead out of the REST API')
       .describe('Path and query, such as cosmos/bank/v1beta1/supply'),
     method: z.enum(['GET', 'POST']).default('GET'),
     body: z.string().max(MAX_PARAMS).optional().describe('JSON, for POST'),
@@ -102,13 +103,6 @@ function requestOf(url: string, { chain, method, params, rest }: Input): { url: 
       'Split the call.',
     )
   return { url: base, init: { method: 'POST', headers, body } }
-}
-
-/** Path segments of dots would name another route of the gateway, with the wallet's session. */
-export function staysBelow(path: string): boolean {
-  const probe = 'http://gateway/v1/chain/rest/'
-  const { href } = new URL(`${probe}${path.replace(/^\/+/, '')}`)
-  return href.startsWith(probe) && !/(^|[/\\])(\.|%2e){1,2}([/\\?]|$)/i.test(path.split('?')[0] ?? '')
 }
 
 const RpcError = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() })

@@ -92,6 +92,14 @@ describe('a sign-in message', () => {
     )
   })
 
+  test('may have resources, a statement and a request id of any length, as wallets write for ERC-5573', () => {
+    const recap = `urn:recap:${'eyJhdHQiOnsi'.repeat(160)}`
+    const parts = { address: `0x${'1'.repeat(40)}`, nonce: 'abcdefgh', issuedAt: '2026-01-01T00:00:00Z' }
+    const resources = [recap, ...Array.from({ length: 40 }, (_, index) => `https://app.example/${index}`)]
+    const statement = `I further authorize the stated URI: ${"(1) 'request': 'eth_sign'. ".repeat(60)}end`
+    expect(parseMessage(eip4361Text({ ...parts, statement, resources }))).toMatchObject({ resources })
+  })
+
   test.each([
     ['a line that other readers break', 'Hello\u2028Nonce: abcdefgh'],
     ['a paragraph separator', 'Hello\u2029Nonce: abcdefgh'],

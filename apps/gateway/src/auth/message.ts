@@ -43,19 +43,21 @@ function longForm({ word, address, chainId }: Account, chainIdIs: 'before the no
     [
       String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>(?![^ ]*[/?#@])[!-~]{1,128}) wants you to sign in with your ${word} account:`,
       `(?<address>${address})`,
-      String.raw`(?:\n(?<statement>[ -~]{1,1024})\n|\n?)`,
-      String.raw`URI: (?<uri>[a-z][a-z0-9+.-]*:[!-~]{1,1024})`,
+      String.raw`(?:\n(?<statement>[ -~]+)\n|\n?)`,
+      String.raw`URI: (?<uri>[a-z][a-z0-9+.-]*:[!-~]+)`,
       `Version: 1${before}`,
       `Nonce: ${nonce}`,
       `Issued At: (?<issuedAt>${timestamp})` +
         `(?:\\nExpiration Time: (?<expiresAt>${timestamp}))?` +
         `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
-        String.raw`(?:\nRequest ID: [!-~]{0,256})?${after}(?:\nResources:(?<resources>(?:\n- [!-~]{1,1024}){0,32}))?$`,
+        String.raw`(?:\nRequest ID: [!-~]*)?${after}(?:\nResources:(?<resources>(?:\n- [!-~]+)*))?$`,
     ].join('\n'),
   )
 }
 
 /**
+ * The specifications bound no field; `LoginRequest` bounds the text.
+ *
  * EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format) for Ethereum. For Cosmos the same text, as libraries
  * write it, and the form of CAIP-122 (https://chainagnostic.org/CAIPs/caip-122#examples), whose Chain ID is last.
  */

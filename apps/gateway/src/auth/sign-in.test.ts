@@ -1,6 +1,6 @@
 import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { id } from 'ethers'
+import { id, Signature } from 'ethers'
 import { decode } from 'jsonwebtoken'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { eip4361Text } from '../testing/eip4361'
@@ -76,6 +76,20 @@ describe('POST /auth/login', () => {
         ...(statement === undefined ? {} : { statement }),
       })
       expect(await login(await wallet.signed(text))).toEqual(signedIn)
+    }
+  })
+
+  test('accepts the text of a WalletConnect session, and a signature of 64 bytes or without a prefix', async () => {
+    for (const form of ['serialized', 'compactSerialized'] as const) {
+      const wallet = gateway.wallet()
+      const resources = [`urn:recap:${'eyJhdHQiOnsi'.repeat(157)}`]
+      const text = eip4361Text({
+        ...{ address: wallet.address, nonce: await wallet.nonce(), issuedAt: isoIn(0), resources },
+      })
+      const body = await wallet.signed(text)
+      const { signature } = body
+      const written = Signature.from(signature)[form].slice(form === 'serialized' ? 2 : 0)
+      expect(await login({ ...body, signature: written })).toEqual(signedIn)
     }
   })
 

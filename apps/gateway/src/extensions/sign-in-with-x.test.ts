@@ -13,7 +13,7 @@ import {
   type CompleteSIWxInfo,
   type SIWxPayload,
 } from '@x402/extensions/sign-in-with-x'
-import { getAddress, Wallet, type BaseWallet } from 'ethers'
+import { getAddress, Wallet, Signature, type BaseWallet } from 'ethers'
 import { createContractWallets } from '../auth/contract-wallets'
 import { createNonces } from '../auth/nonces'
 import { createCatalog } from '../catalog/catalog'
@@ -221,6 +221,18 @@ test('a nonce of GET /auth/nonce makes no proof, and stays valid for a login', a
     .expect(200)
 })
 
+test('a signature may have 64 bytes, or no prefix', async () => {
+  const at = await startResource()
+  for (const write of [
+    (signature: Signature) => signature.compactSerialized,
+    (signature: Signature) => signature.serialized.slice(2),
+  ]) {
+    const proof = parseSIWxHeader(await headerFor(at))
+    const signature = write(Signature.from(proof.signature))
+    expect(await outcome(at, encodeJson({ ...proof, signature }))).toMatchObject({ signedBy: 'key' })
+  }
+})
+
 describe('a contract wallet', () => {
   test('signs in by its owner’s signature, on the chain that has its code', async () => {
     const at = await startResource()
@@ -289,7 +301,9 @@ describe('refuses what the wallet did not sign:', () => {
     ['a Solana signature', { type: 'ed25519' }, invalid],
     ['an added line', { requestId: 'a\nResources:' }, invalid],
     ['a line in the time', { issuedAt: '2026-01-01T00:00:00Z\nNonce: 12345678' }, invalid],
-    ['a signature of another form', { signature: '0x' }, invalid],
+    ['no signature', { signature: '' }, invalid],
+    ['an empty signature, which only a contract may give', { signature: '0x' }, invalid],
+    ['a signature that is not hex', { signature: '0xzz' }, invalid],
     ['a number as its nonce', { nonce: 1 }, invalid],
     ['no address', { address: undefined }, invalid],
   ]

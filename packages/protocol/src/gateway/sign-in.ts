@@ -33,10 +33,13 @@ export const NonceAnswer = z
   })
 export type NonceAnswer = z.infer<typeof NonceAnswer>
 
+/** Room for the capabilities of a WalletConnect session (ERC-5573), and for the signature of a contract with twenty owners. */
+const MAX_SIGNED_LENGTH = 16_384
+
 const signed = {
-  message: text(4096).describe('The sign-in message, exactly as signed.'),
-  signature: text(4096).describe(
-    'The wallet’s signature over `message`: by EIP-191, in hex, for `siwe`; by ADR-036, its 64 bytes in base64, for `siwc`.',
+  message: text(MAX_SIGNED_LENGTH).describe('The sign-in message, exactly as signed.'),
+  signature: text(MAX_SIGNED_LENGTH).describe(
+    'The wallet’s signature over `message`: by EIP-191, in hex, for `siwe`, where a contract that has stored its signature on chain sends `0x`; by ADR-036, its 64 bytes in base64, for `siwc`.',
   ),
   address: text(128).describe('The wallet. The message must name the same one.'),
   pubkey: text(256)

@@ -8,7 +8,13 @@ import { ChainUnavailable } from '../../errors'
 import { type Nodes } from '../../family'
 import { verifyContractSignIn, verifySignIn } from './sign-in'
 import { openTestChain, type TestChain } from '../testing/chain'
-import { credulousWallet, endlessWallet, refusingWallet, talkativeWallet } from '../testing/contracts'
+import {
+  credulousWallet,
+  endlessWallet,
+  onChainSigner,
+  refusingWallet,
+  talkativeWallet,
+} from '../testing/contracts'
 import { startJsonRpcNode } from '../../json-rpc/testing/node'
 import { highTwin } from '../testing/signatures'
 
@@ -32,7 +38,8 @@ test('a contract vouches for what its owner signed, and for nothing else', async
   const signature = await owner.signMessage(message)
   const stranger = await Wallet.createRandom().signMessage(message)
 
-  expect(await verifyContractSignIn({ message, address, signature }, nodes())).toBe(true)
+  for (const written of [signature, signature.slice(2)])
+    expect(await verifyContractSignIn({ message, address, signature: written }, nodes())).toBe(true)
   expect(await verifyContractSignIn({ message: `${message} `, address, signature }, nodes())).toBe(false)
   expect(await verifyContractSignIn({ message, address, signature: stranger }, nodes())).toBe(false)
   expect(await verifyContractSignIn({ message, address, signature: highTwin(signature) }, nodes())).toBe(
@@ -84,6 +91,21 @@ describe('a Coinbase wallet, which wraps what it signs (ERC-6492),', () => {
   })
 })
 
+test('a contract that signed on chain vouches with an empty signature', async () => {
+  const address = await world.place(onChainSigner)
+  for (const [signature, verdict] of [
+    ['0x', true],
+    ['0x00', false],
+    [anySignature, false],
+  ] as const)
+    expect([signature, await verifyContractSignIn({ message, address, signature }, nodes())]).toEqual([
+      signature,
+      verdict,
+    ])
+  const other = (await world.newWallet()).address
+  expect(await verifyContractSignIn({ message, address: other, signature: '0x' }, nodes())).toBe(false)
+})
+
 test.each([
   ['says yes to everything', credulousWallet, true],
   ['says no', refusingWallet, false],
@@ -95,7 +117,7 @@ test.each([
   expect(await verifyContractSignIn({ message, address, signature: anySignature }, nodes())).toBe(verdict)
 })
 
-test.each(['', '0x', '0x1', 'zz', `0x${'g'.repeat(130)}`, `${anySignature}${'6492'.repeat(16)}`])(
+test.each(['', '0x1', 'abc', 'zz', `0x${'g'.repeat(130)}`, `${anySignature}${'6492'.repeat(16)}`])(
   'no node is asked about the signature %j',
   async (signature) => {
     const address = await world.place(credulousWallet)

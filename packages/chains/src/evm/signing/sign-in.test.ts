@@ -28,11 +28,13 @@ describe('verifySignIn', () => {
     },
   )
 
-  test('takes an address in any letter case, and v as 0 or 1', async () => {
+  test('takes an address in any letter case, v as 0 or 1, 64 bytes (EIP-2098), and hex without a prefix', async () => {
     const signature = await wallet.signMessage(message)
     const v = signature.endsWith('1b') ? '00' : '01'
     expect(verifySignIn({ message, address: address.toLowerCase(), signature })).toBe(true)
-    expect(verifySignIn({ message, address, signature: signature.slice(0, -2) + v })).toBe(true)
+    for (const form of [signature, signature.slice(0, -2) + v, compact(signature)])
+      for (const written of [form, form.slice(2), form.slice(2).toUpperCase()])
+        expect([written, verifySignIn({ message, address, signature: written })]).toEqual([written, true])
   })
 
   test('refuses a signature with any one bit flipped', async () => {
@@ -52,10 +54,11 @@ describe('verifySignIn', () => {
     const signature = await wallet.signMessage(message)
     for (const other of [
       highTwin(signature),
-      compact(signature),
+      `0x0x${signature.slice(2)}`,
+      ` ${signature}`,
       `${signature}00`,
       signature.slice(0, -2),
-      signature.slice(2),
+      compact(signature).slice(0, -2),
       `${signature.slice(0, -2)}1d`,
       `${signature.slice(0, -2)}25`,
       `0x${'0'.repeat(130)}`,

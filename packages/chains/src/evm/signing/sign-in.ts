@@ -4,7 +4,7 @@ import { type Nodes, type SignInProof } from '../../family'
 import { Data, quantity } from '../rpc-schemas'
 import { askContract, vouches } from './eip1271'
 import { createRpc } from '../rpc'
-import { recoverSigner } from './signature'
+import { canonicalSignature, recoverSigner } from './signature'
 import { isWrapper, readSignature } from './wrapped-signature'
 
 function personalDigest(message: string): Uint8Array {
@@ -13,17 +13,22 @@ function personalDigest(message: string): Uint8Array {
   return Buffer.from(keccak256(Buffer.concat([prefix, text])).slice(2), 'hex')
 }
 
-/** Some wallets write the recovery id as 0 or 1 instead of 27 or 28. */
-const withUsualV = (signature: string): string =>
-  signature.length === 132 ? signature.replace(/0([01])$/, (_, id) => (id === '0' ? '1b' : '1c')) : signature
+/** Some signers leave the prefix out. */
+const prefixed = (signature: string): string =>
+  /^[0-9a-f]+$/i.test(signature) ? `0x${signature}` : signature
 
-/** Verifies personal_sign (EIP-191) of an account with a key. */
-export const verifySignIn = ({ message, address, signature }: SignInProof): boolean =>
-  recoverSigner(personalDigest(message), withUsualV(signature)) === address.toLowerCase()
+/** Verifies personal_sign (EIP-191) of an account with a key, in every form that `canonicalSignature` takes. */
+export function verifySignIn({ message, address, signature }: SignInProof): boolean {
+  const canonical = canonicalSignature(prefixed(signature))
+  return (
+    canonical !== undefined && recoverSigner(personalDigest(message), canonical) === address.toLowerCase()
+  )
+}
 
 /** Enough to verify a passkey's signature in EVM code, and cheap for the node. */
 const MAX_GAS = 2_000_000n
-const bytes = /^0x(?:[0-9a-f]{2})+$/i
+/** Empty for a contract that stored on chain what it signs, such as a Safe. */
+const bytes = /^0x(?:[0-9a-f]{2})*$/i
 
 /**
  * Whether the contract at `address` accepts the signature of the EIP-191 message (EIP-1271). Queries every node, and a
@@ -34,7 +39,7 @@ export async function verifyContractSignIn(
   { message, address, ...proof }: SignInProof,
   nodes: Nodes,
 ): Promise<boolean> {
-  const { signature } = readSignature(proof.signature.toLowerCase())
+  const { signature } = readSignature(prefixed(proof.signature).toLowerCase())
   if (!bytes.test(signature) || isWrapper(signature)) return false
   const call = { to: address, data: askContract(personalDigest(message), signature), gas: quantity(MAX_GAS) }
   const verdicts = await Promise.allSettled(

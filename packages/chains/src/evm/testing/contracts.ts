@@ -14,6 +14,8 @@ export const endlessWallet = '0x5b5f56'
 export const lyingWallet = `0x${MAGIC}3a1502${RETURN_WORD}`
 /** A signature of 65 bytes whose last one is 0 is mine, and no other: to this wallet, v of 0 means something of its own. */
 export const zeroVWallet = '0x631626ba7e60e01b60a43560f81c15025f5260205ff3'
+/** The empty signature is mine, as of a wallet that stored on chain what it signed, and no other. */
+export const onChainSigner = '0x60443515631626ba7e60e01b025f5260205ff3'
 /** Answers a megabyte. */
 export const talkativeWallet = '0x620fffff5ff3'
 

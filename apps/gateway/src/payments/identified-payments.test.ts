@@ -194,6 +194,37 @@ describe('a payment identifier', () => {
     await send(payment).expect(200)
   })
 
+  test('is a conflict only for a payment that its payer signed and presents', async () => {
+    const wallet = gateway.wallet()
+    const paid = await identified(wallet, 'a-secret-identifier')
+    await send(paid).expect(200)
+    const forge = (payment: string, id: string, signature?: string) => {
+      const forged = JSON.parse(Buffer.from(payment, 'base64').toString()) as {
+        payload: { signature: string }
+        extensions: unknown
+      }
+      if (signature !== undefined) forged.payload.signature = signature
+      forged.extensions = { 'payment-identifier': { info: { required: false, id } } }
+      return encodeJson(forged)
+    }
+    const unsigned = `0x${randomBytes(64).toString('hex')}1b`
+    const unpaid = await identified(wallet, 'an-unused-identifier')
+    for (const [payment, signature] of [
+      [unpaid, unsigned],
+      [unpaid, '0x'],
+      [paid, unsigned],
+      [paid],
+    ] as const) {
+      const [used, unused] = await Promise.all(
+        ['a-secret-identifier', 'a-guessed-identifier'].map((id) =>
+          send(forge(payment, id, signature), { ...blockNumber, id: 2 }, '203.0.113.9'),
+        ),
+      )
+      expect([used!.status, used!.body]).toEqual([402, unused!.body])
+    }
+    expect(await rowsOf(wallet.address)).toBe(1)
+  })
+
   test('is held by an open or credited payment only, one for each', async () => {
     const wallet = gateway.wallet()
     gateway.facilitator.refuse('insufficient_funds')
@@ -207,13 +238,6 @@ describe('a payment identifier', () => {
     other.extensions = { 'payment-identifier': { info: { required: false, id: 'another-identifier' } } }
     expect(outcomeOf(await send(encodeJson(other)))).toEqual(conflict)
     expect(await rowsOf(wallet.address)).toBe(1)
-  })
-
-  test('is a conflict for another payment also if that would be refused anyway', async () => {
-    const wallet = gateway.wallet()
-    await send(await identified(wallet, 'an-expired-identifier')).expect(200)
-    const expired = await identified(wallet, 'an-expired-identifier', { validBefore: '1' })
-    expect(outcomeOf(await send(expired))).toEqual(conflict)
   })
 
   test('is a conflict for another query of the same path', async () => {

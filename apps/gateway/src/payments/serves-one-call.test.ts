@@ -6,7 +6,7 @@ import { outcomeOf } from '../testing/outcome'
 import { errorIn, receiptIn, startPayPerRequest, USED, type PayPerRequest } from '../testing/pay-per-request'
 import { paymentHeader, signPayment, x402 } from '../testing/payment'
 import { blockNumber } from '../testing/plain'
-import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/upstream'
+import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
 
 let gateway: TestGateway
 let replica: TestGateway
@@ -66,14 +66,8 @@ describe('its header serves one call', () => {
   })
 
   test('after an answer that its client did not wait for it serves the next call', async () => {
-    const held: (() => void)[] = []
-    const asked: { resolve?: () => void } = {}
-    const arrived = new Promise<void>((resolve) => (asked.resolve = resolve))
-    const slow: Answer = (res) => {
-      held.push(() => res.end('late'))
-      asked.resolve?.()
-    }
-    const chain = await gateway.chain((await startUpstream(slow)).url)
+    const asked = event()
+    const chain = await gateway.chain((await startUpstream(asked.resolve)).url)
     const { address, payment, balance } = await newPayer()
     const leaving = new AbortController()
     const lost = fetch(`${gateway.url}/v1/${chain}`, {
@@ -82,7 +76,7 @@ describe('its header serves one call', () => {
       body: JSON.stringify(blockNumber),
       signal: leaving.signal,
     }).catch(() => undefined)
-    await arrived
+    await asked.promise
     const meanwhile = await call({ payment, from: '203.0.113.9' })
     expect(outcomeOf(meanwhile)).toEqual([503, 'PAYMENT_PENDING'])
     leaving.abort()
@@ -92,6 +86,40 @@ describe('its header serves one call', () => {
     await call({ payment, from: '203.0.113.9' }).expect(200)
     expect(await balance()).toBe(99n)
   })
+
+  test.each([
+    ['this replica', () => gateway],
+    ['another replica', () => replica],
+  ])(
+    'and a second presentation at %s that finds it taken, and then given back, is served',
+    async (_, second) => {
+      const { address, payment, balance } = await newPayer()
+      await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+      const taken = event()
+      const answer = event()
+      const upstream = await startUpstream(async (res) => {
+        taken.resolve()
+        await answer.promise
+        res.socket?.resetAndDestroy()
+      })
+      const chain = await gateway.chain(upstream.url)
+      const { ledger } = second()
+      const { spend } = ledger
+      // The second presentation has read that the payment is open; it spends once the first one is being served.
+      ledger.spend = async (charge) => {
+        ledger.spend = spend
+        const first = call({ payment, chain }).then((served) => served)
+        await taken.promise
+        const spent = await spend(charge)
+        answer.resolve()
+        await first
+        await until(async () => (await statesOf(address))[0]?.call_state === 'open')
+        return spent
+      }
+      await call({ payment, at: second() }).expect(200)
+      expect(await balance()).toBe(99n)
+    },
+  )
 
   test('while the replica that served it is dead, its outcome is pending, and then it serves', async () => {
     const { payment, address } = await newPayer()
@@ -221,6 +249,12 @@ test('the books balance', async () => {
   await replica.ledger.drain()
   expect(await findViolations(gateway.pool)).toEqual([])
 })
+
+function event() {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((fulfil) => (resolve = fulfil))
+  return { promise, resolve }
+}
 
 async function until(condition: () => Promise<boolean>) {
   const deadline = performance.now() + 20_000

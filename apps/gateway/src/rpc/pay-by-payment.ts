@@ -1,6 +1,7 @@
 import { families } from '@tollgate/chains'
 import { caip2 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
+import { type Charge } from '../accounts/call-charges'
 import { type Ledger } from '../accounts/ledger'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import {
@@ -11,12 +12,7 @@ import {
   type Buyer,
 } from '../payments/buy-credits'
 import { type OfferSigner } from '../extensions/offer-receipt'
-import {
-  assertRepeat,
-  fingerprintOf,
-  parsePaymentId,
-  type IdentifiedPayment,
-} from '../extensions/payment-identifier'
+import { assertRepeat } from '../extensions/payment-identifier'
 import { type IdentifiedPayments } from '../payments/identified-payments'
 import { type PaymentHeader } from '../payments/payment-header'
 import { type PaymentRecord } from '../payments/payment-record'
@@ -24,15 +20,17 @@ import { receiptOf } from '../payments/receipt'
 import { problemOf, type Problem } from '../payments/requirements'
 import { selectPlan } from '../payments/select-plan'
 import { type PaymentStore } from '../payments/store'
+import { setTimeout as delay } from 'node:timers/promises'
 import { chargeOf, spend as spendCredits, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { type RequirePaymentChoice } from './payment-choice'
+import { identityOf, isProven, type Identity } from './payment-identity'
 import { type Answer } from './upstream/upstream-exchange'
 
 type Dependencies = {
   catalog: Catalog
   buyCredits: BuyCredits
-  payments: Pick<PaymentStore, 'find' | 'findByAuthorization'>
+  payments: Pick<PaymentStore, 'find' | 'findByAuthorization' | 'getWalletStatus'>
   identified: IdentifiedPayments
   offerSigner: OfferSigner | undefined
   ledger: Ledger
@@ -41,6 +39,10 @@ type Dependencies = {
 }
 
 type Ways = Price & { payment: PaymentHeader }
+
+/** How long a call waits for another one that the same payment serves, and may give it back. */
+const MAX_WAIT_MS = 1_000
+const POLL_INTERVAL_MS = 100
 
 export type PayByPayment = ReturnType<typeof createPayByPayment>
 
@@ -63,14 +65,9 @@ export function createPayByPayment(dependencies: Dependencies) {
   ): Promise<PaidFor | 'answered' | undefined> => {
     const chosen = await choosePlan(payment)
     if (!chosen) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
-    const { plan, credits } = chosen
+    const { plan, credits, recorded } = chosen
     assertPaymentCovers({ id: plan.id, credits }, cost)
     const identity = identityOf(request, plan, payment)
-    if (identity) {
-      const { payer, id, fingerprint } = identity
-      assertRepeat(id, fingerprint, await identified.findFingerprint(payer, id))
-    }
-
     const { resource, span: requestSpan } = request
     const buyer: Buyer = {
       session: undefined,
@@ -79,13 +76,18 @@ export function createPayByPayment(dependencies: Dependencies) {
       identifier: identity,
       span: requestSpan,
     }
+    const proof = { plan, payment, buyer, now: now() }
+    if (identity && isProven(recorded, proof)) {
+      const { payer, id, fingerprint } = identity
+      assertRepeat(id, fingerprint, await identified.findFingerprint(payer, id))
+    }
     const purchase = await buy(request, response, { buyer, plan, payment })
     if (!purchase) return undefined
     const { span } = purchase
 
-    const isIdentified = identity !== undefined && isPresenter(purchase.payment, buyer)
+    const isIdentified = identity !== undefined && isProven(purchase.payment, proof)
     if (isIdentified) await remember(identity, purchase.payment)
-    const problem = problemOfCall(purchase.payment, buyer) ?? (await spend(purchase.payment))
+    const problem = await spend(purchase.payment)
     if ('spent' in problem) {
       response.setHeaders(purchase.receipt)
       return problem
@@ -99,16 +101,34 @@ export function createPayByPayment(dependencies: Dependencies) {
     response.setHeaders(refusalReceipt(plan, purchase.payment))
     return requirePaymentChoice(request, response, problem)
 
+    /** Another call with this payment may take it or give it back at any time: what was read of it decides nothing. */
     async function spend(record: PaymentRecord): Promise<PaidFor | Problem> {
       const { id, wallet, planId } = record
       const authority = { kind: 'payment', id } as const
       const charge = chargeOf(request.call, { authority, wallet, planId }, { route, cost })
-      const spent = await spendCredits(ledger, charge, span)
-      if (spent.outcome === 'paid')
-        return { wallet, cost, spent, span, isRepeatable: true, onAnswer: (answer) => finish(record, answer) }
-      if (spent.outcome === 'insufficient') return SPENT_ELSEWHERE
-      const latest = await payments.find(id)
-      return (latest && problemOfCall(latest, buyer)) ?? ALREADY_SERVED
+      const deadline = performance.now() + MAX_WAIT_MS
+      for (let latest: PaymentRecord | undefined = record; ; latest = await payments.find(id)) {
+        if (!latest || latest.callState === 'served' || !isPresenter(latest, buyer)) return ALREADY_SERVED
+        if (latest.callState === 'open') {
+          const spent = await spendCredits(ledger, charge, span)
+          if (spent.outcome === 'paid')
+            return {
+              wallet,
+              cost,
+              spent,
+              span,
+              isRepeatable: true,
+              onAnswer: (answer) => finish(record, answer),
+            }
+          if (spent.outcome === 'insufficient' && (await isSpent(charge))) return SPENT_ELSEWHERE
+        }
+        if (performance.now() >= deadline || response.hasLeft()) throw beingServed()
+        await delay(POLL_INTERVAL_MS)
+      }
+    }
+
+    async function isSpent({ wallet, planId }: Charge): Promise<boolean> {
+      return (await payments.getWalletStatus(wallet, planId)).balance < BigInt(cost)
     }
 
     function finish({ payer, transaction, blockNumber, createdAt }: PaymentRecord, answer: Answer) {
@@ -126,13 +146,14 @@ export function createPayByPayment(dependencies: Dependencies) {
    */
   async function choosePlan(
     payment: PaymentHeader,
-  ): Promise<(Pick<Plan, 'credits'> & { plan: Plan }) | undefined> {
+  ): Promise<(Pick<Plan, 'credits'> & { plan: Plan; recorded: PaymentRecord | undefined }) | undefined> {
     const plans = (await catalog.readPlans()).list
     const selected = selectPlan(plans, payment, now())
     const recorded = await findRecorded(selected, plans, payment)
-    if (!recorded) return selected?.active ? { plan: selected, credits: selected.credits } : undefined
+    if (!recorded)
+      return selected?.active ? { plan: selected, credits: selected.credits, recorded } : undefined
     const plan = plans.find(({ id }) => id === recorded.planId) ?? selected
-    return plan && { plan, credits: recorded.credits }
+    return plan && { plan, credits: recorded.credits, recorded }
   }
 
   /** Undefined if the payment is refused, and the call answered with 402. @throws ApiError PAYMENT_PENDING */
@@ -180,27 +201,11 @@ export function createPayByPayment(dependencies: Dependencies) {
   }
 }
 
-type Identity = Omit<IdentifiedPayment, 'paymentId'>
-
 const onePerAsset = (plans: readonly Plan[]) =>
   plans.filter(
     ({ chainId, asset }, index) =>
       index === plans.findIndex((plan) => plan.chainId === chainId && plan.asset === asset),
   )
-
-/** Undefined for a payment without an identifier. @throws ApiError INVALID_REQUEST for a malformed one */
-function identityOf(
-  { call, resource, outgoing }: CallRequest,
-  plan: Plan,
-  payment: PaymentHeader,
-): Identity | undefined {
-  const id = parsePaymentId(payment.extensions)
-  const signed = families[plan.ecosystem]?.readPayment(payment.payload)
-  if (id === undefined || !signed) return undefined
-  const path = `${resource} ${call.resource}`
-  const fingerprint = fingerprintOf({ method: call.method, path, body: outgoing.payload, payment })
-  return { payer: signed.payer, id, fingerprint }
-}
 
 /** A header in the hands of somebody else spends no more than it bought. */
 function assertPaymentCovers({ credits, id }: Pick<Plan, 'credits' | 'id'>, cost: number) {
@@ -211,17 +216,12 @@ function assertPaymentCovers({ credits, id }: Pick<Plan, 'credits' | 'id'>, cost
     )
 }
 
-/** Why a settled payment may not serve this call; undefined if it may. @throws ApiError PAYMENT_PENDING */
-function problemOfCall(payment: PaymentRecord, buyer: Buyer): Problem | undefined {
-  if (payment.callState === 'served' || !isPresenter(payment, buyer)) return ALREADY_SERVED
-  if (payment.callState === 'reserved')
-    throw new ApiError(
-      'PAYMENT_PENDING',
-      'The call of this payment is being served; send the same request with the same payment again to learn its outcome, and do not pay a second time',
-      { retryAfterSeconds: 2 },
-    )
-  return undefined
-}
+const beingServed = () =>
+  new ApiError(
+    'PAYMENT_PENDING',
+    'The call of this payment is being served; send the same request with the same payment again to learn its outcome, and do not pay a second time',
+    { retryAfterSeconds: 2 },
+  )
 
 const refusalReceipt = (plan: Plan, { payer, transaction, createdAt }: PaymentRecord) =>
   receiptOf(plan, {

@@ -1,7 +1,6 @@
 import { families, type OfflineResult, type Payment } from '@tollgate/chains'
 import { isRolledBack } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
-import { type SettleRequest } from '@tollgate/protocol'
 import { ApiError, traced, type Logger, type Span, type Tracing } from '@tollgate/service'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,9 +11,10 @@ import { type Identifier } from '../extensions/payment-identifier'
 import { type Admission } from './admission'
 import { type PaymentHeader } from './payment-header'
 import { detailOf, errorCodeOf, receiptOf, type Receipt } from './receipt'
-import { matchesPlan, assertPlanActive, requirementsOf, termsOf } from './requirements'
+import { matchesPlan, assertPlanActive, termsOf } from './requirements'
 import { type PaymentProcessor } from './payment-processor'
 import { type PaymentRecord } from './payment-record'
+import { reopeningOf, settleRequestOf } from './settle-request'
 import { type PaymentStore } from './store'
 
 /**
@@ -136,7 +136,7 @@ export function createBuyCredits(dependencies: {
     const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
     const known = await payments.findByAuthorization(authorization)
     const isRetry = known?.status === 'failed' && payment.transaction !== undefined
-    const isReopened = known && !isRetry && (await canReopen(plan, known, payment))
+    const isReopened = known && !isRetry && (await canReopen(known, attempt))
     if (known && !isRetry && !isReopened) return known
 
     assertPlanActive(plan)
@@ -147,7 +147,7 @@ export function createBuyCredits(dependencies: {
 
     if (isReopened) {
       const presented = { presentedBy: presenterOf(buyer), identifier: buyer.identifier }
-      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n, presented)
+      const reopened = await payments.reopen(known, reopeningOf(known, attempt), presented)
       return reopened ?? (await payments.findByAuthorization(authorization)) ?? known
     }
     return store(buyer, attempt, isRetry ? known : undefined)
@@ -183,7 +183,7 @@ export function createBuyCredits(dependencies: {
       'verify payment',
       { kind: 'client' },
       (step) =>
-        facilitator.verify(settleRequest(header, plan, resource), { headers: tracing.headersOf(step) }),
+        facilitator.verify(settleRequestOf(header, plan, resource), { headers: tracing.headersOf(step) }),
     ).catch((cause: unknown) => {
       throw facilitatorBusy(undefined, cause)
     })
@@ -200,7 +200,7 @@ export function createBuyCredits(dependencies: {
     const { requestId, resource, identifier, span } = buyer
     const wallet = payer
     const authorization = { plan, payer, nonce }
-    const request = settleRequest(header, plan, resource)
+    const request = settleRequestOf(header, plan, resource)
     const presentedBy = presenterOf(buyer)
     const stored = await traced(span, 'record payment', {}, (step) => {
       const purchase = { wallet, request, presentedBy, identifier, traceparent: step?.traceparent }
@@ -217,10 +217,10 @@ export function createBuyCredits(dependencies: {
     return record
   }
 
-  async function canReopen(plan: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
-    return (
-      plan.active && status === 'failed' && validUntil !== undefined && payments.canReopen(id, validUntil)
-    )
+  async function canReopen(known: PaymentRecord, attempt: PaymentAttempt) {
+    if (!attempt.plan.active || known.status !== 'failed' || attempt.payment.validUntil === undefined)
+      return false
+    return payments.canReopen(known, reopeningOf(known, attempt))
   }
 
   /**
@@ -251,17 +251,6 @@ const NOT_SIGNED_BY_KEY: OfflineResult = {
   reason: 'invalid_exact_evm_payload_signature',
   detail: 'not signed by the key of the wallet, which signed in by its key',
 }
-
-const settleRequest = (header: PaymentHeader, plan: Plan, resource: string): SettleRequest => ({
-  x402Version: 1,
-  paymentPayload: {
-    x402Version: header.x402Version ?? 1,
-    scheme: header.scheme ?? 'exact',
-    network: header.network ?? plan.network,
-    payload: header.payload,
-  },
-  paymentRequirements: requirementsOf(plan, resource),
-})
 
 async function waitForOutcome(
   processor: PaymentProcessor,

@@ -176,8 +176,10 @@ describe('a payment that was refused', () => {
       [wallet.address],
     )
     const { id, attempts } = rows[0]!
+    const refused = (await payments.find(id))!
+    const reopening = { ...refused.request, validUntil: 9_999_999_999n, isCorrected: false }
     expect(
-      await payments.reopen(id, 9_999_999_999n, { presentedBy: undefined, identifier: undefined }),
+      await payments.reopen(refused, reopening, { presentedBy: undefined, identifier: undefined }),
     ).toBeDefined()
     const leased = await settlements.lease(id, 10)
     expect(leased).toMatchObject({ attempts: attempts + 1, hasNoOpenRequest: true })

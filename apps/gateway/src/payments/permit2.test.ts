@@ -144,6 +144,40 @@ describe('a payment by Permit2', () => {
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
   })
 
+  test.each([
+    ['invalid_transaction_state', false],
+    ['invalid_exact_evm_payload_signature', false],
+    ['duplicate_settlement', true],
+  ])(
+    'refused as %s is sent with another permit at once, unless it moved money: %s',
+    async (reason, isFinal) => {
+      const { wallet, call, before } = await caller()
+      const { eip2612GasSponsoring, ...transfer } = await transferOf(wallet)
+      gateway.facilitator.refuse(reason)
+      const withoutPermit = { payment: encodeJson(transfer) }
+      for (let times = 0; times < 2; times++) expect((await call(withoutPermit)).status).toBe(402)
+      gateway.facilitator.refuse(undefined)
+      gateway.facilitator.next('pending')
+      const answer = outcomeOf(await call({ payment: encodeJson({ ...transfer, eip2612GasSponsoring }) }))
+      expect(answer).toEqual(isFinal ? [402, undefined] : pending)
+      const sent = askedSince(before).map(({ key, request }) => [
+        key.slice(36),
+        JSON.stringify(request).includes(permitSignature),
+      ])
+      expect(sent).toEqual(
+        isFinal
+          ? [['', false]]
+          : [
+              ['', false],
+              ['.2', true],
+            ],
+      )
+      const other = { ...eip2612GasSponsoring.info, signature: `0x${'22'.repeat(64)}1b` }
+      await call({ payment: encodeJson({ ...transfer, eip2612GasSponsoring: { info: other } }) })
+      expect(askedSince(before)).toHaveLength(sent.length)
+    },
+  )
+
   test.each<[string, (wallet: TestWallet) => Promise<string> | string]>([
     [
       'is a payload of version 2, which no 402 requires',

@@ -1,9 +1,9 @@
-import { encodeJson } from '@tollgate/protocol'
+import { encodeJson, specificationReason } from '@tollgate/protocol'
 import { balanceOf } from '../testing/accounts'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { cosmosX402, signSend } from '../testing/cosmos-payment'
 import { auditAndClose, type TestGateway } from '../testing/gateway'
-import { errorIn, startPayPerRequest, type PayPerRequest } from '../testing/pay-per-request'
+import { errorIn, receiptIn, startPayPerRequest, type PayPerRequest } from '../testing/pay-per-request'
 import { signPayment, x402 } from '../testing/payment'
 import { blockNumber } from '../testing/plain'
 import { getRefusingUrl } from '../testing/upstream'
@@ -106,6 +106,67 @@ describe('a settled payment, whose plan was replaced by one of the same price in
     expect(await statesOf(contract.address)).toEqual([{ status: 'credited', call_state: 'served' }])
   })
 })
+
+describe('a payment of version 1 that misses every plan is refused for what it misses, and not stored', () => {
+  const PAY_TO = '0x1111111111111111111111111111111111111111'
+  const cosmos = cosmosPlanOf({ id: 3 })
+  const evm = (changes: object) => async (network: string) => {
+    const { signer } = gateway.wallet()
+    const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '10000', ...changes })
+    return { ...x402(signed), network }
+  }
+  const send = (changes: object) => (network: string) => ({
+    ...cosmosX402(signSend(gateway.cosmosWallet({ plan: cosmos }), { ...cosmos, ...changes })),
+    network,
+  })
+
+  test.each([
+    [
+      'too little',
+      evm({ amount: '9999' }),
+      'invalid_exact_evm_payload_authorization_value',
+      ['base-sepolia', '84532', 'eip155:84532'],
+    ],
+    ['too much', evm({ amount: '10001' }), 'invalid_exact_evm_payload_authorization_value', ['base-sepolia']],
+    [
+      'another recipient',
+      evm({ payTo: PAY_TO }),
+      'invalid_exact_evm_payload_recipient_mismatch',
+      ['base-sepolia', 'eip155:84532'],
+    ],
+    [
+      'both',
+      evm({ payTo: PAY_TO, amount: '1' }),
+      'invalid_exact_evm_payload_recipient_mismatch',
+      ['base-sepolia'],
+    ],
+    ['too little', send({ amount: '9999' }), 'invalid_payload', ['osmosis-1', 'cosmos:osmosis-1']],
+    [
+      'another recipient',
+      (network: string) => send({ pay_to: gateway.cosmosWallet({ plan: cosmos }).address })(network),
+      'invalid_payload',
+      ['osmosis-1'],
+    ],
+  ])('%s', async (_, sign, reason, networks) => {
+    await sell(planOf(), planOf({ id: 2, amount: '20000' }), cosmos)
+    for (const network of networks) {
+      const answer = await call({ payment: encodeJson(await sign(network)) })
+      expect(specificationReason(receiptIn(answer).errorReason, { version: 1 })).toBe(reason)
+      if (reason !== 'invalid_payload') expect(errorIn(answer)).toEqual([402, reason])
+      expect(await statesOf(receiptIn(answer).payer)).toEqual([])
+    }
+  })
+})
+
+test.each([['84532'], ['eip155:84532']])(
+  'a payment of version 1 may name its network %s',
+  async (network) => {
+    const { signer, address } = gateway.wallet()
+    const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '10000' })
+    await call({ payment: encodeJson({ ...x402(signed), network }) }).expect(200)
+    expect(await balanceOf(gateway.ledger, address)).toBe(99n)
+  },
+)
 
 test('a payment that is not stored yet pays no retired plan', async () => {
   const { payment, address } = await newPayer()

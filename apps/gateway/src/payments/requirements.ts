@@ -161,11 +161,15 @@ const errorV2 = (refusal: string | undefined, ecosystem: Ecosystem = 'evm'): str
     ? 'PAYMENT-SIGNATURE header is required'
     : specificationReason(refusal, { version: 2, ecosystem })
 
+/** Whether the text is one of the names of the plan's network: that of x402 version 1, the chain id or CAIP-2. */
+export const isNetworkOf = (plan: Plan, text: string): boolean =>
+  findNetwork([{ ...plan, name: plan.network }], text) !== undefined
+
 export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolean {
   const family = families[plan.ecosystem]
   return (
     accepted.scheme === 'exact' &&
-    findNetwork([{ ...plan, name: plan.network }], accepted.network) !== undefined &&
+    isNetworkOf(plan, accepted.network) &&
     accepted.amount === plan.amount.toString() &&
     family?.parseAsset(accepted.asset) === plan.asset &&
     family.parseAddress(accepted.payTo) === plan.payTo

@@ -1,7 +1,7 @@
 import { families } from '@tollgate/chains'
 import { type Plan } from '../catalog/catalog'
 import { type PaymentHeader } from './payment-header'
-import { matchesPlan, termsOf } from './requirements'
+import { isNetworkOf, matchesPlan, termsOf } from './requirements'
 
 /**
  * The plan that a payment without a session pays: in x402 version 2 the one that its payer accepted, in version 1 the one that
@@ -16,7 +16,7 @@ export function selectPlan(
     (one, other) => Number(other.active) - Number(one.active) || one.id - other.id,
   )
   if (accepted) return onSaleFirst.find((plan) => matchesPlan(plan, accepted))
-  const candidates = onSaleFirst.filter((plan) => network === undefined || network === plan.network)
+  const candidates = onSaleFirst.filter((plan) => network === undefined || isNetworkOf(plan, network))
   let possible: Plan | undefined
   for (const plan of candidates) {
     const family = families[plan.ecosystem]
@@ -28,4 +28,22 @@ export function selectPlan(
     possible ??= plan
   }
   return possible
+}
+
+/**
+ * The plan on sale whose terms a payment of x402 version 1 misses, so that it is refused for what is wrong with it: one with its
+ * recipient if there is any, then one with its amount.
+ */
+export function findMissedPlan(
+  plans: readonly Plan[],
+  { payload, network, accepted }: PaymentHeader,
+): Plan | undefined {
+  if (accepted) return undefined
+  const missed = plans.flatMap((plan) => {
+    const isPossible = plan.active && (network === undefined || isNetworkOf(plan, network))
+    const payment = isPossible ? families[plan.ecosystem]?.readPayment(payload) : undefined
+    if (!payment) return []
+    return [{ plan, fit: 2 * Number(payment.payTo === plan.payTo) + Number(payment.amount === plan.amount) }]
+  })
+  return missed.toSorted((one, other) => other.fit - one.fit || one.plan.id - other.plan.id)[0]?.plan
 }

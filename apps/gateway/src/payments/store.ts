@@ -32,10 +32,16 @@ const REOPEN_INTERVAL = '10 minutes'
 /** Must exceed the validity of an authorization. After it, a stuck payment no longer blocks the wallet. */
 const OPEN_INTERVAL = '15 minutes'
 
-/** $1 payment id, $2 reasons, $3 end of validity in Unix seconds. The delay doubles with each reopening. */
-const IS_REOPENABLE = `id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
+/**
+ * $1 payment id, $2 round, $3 reasons, $4 end of validity in Unix seconds, $5 whether it is corrected. The same again needs a reason
+ * that may have passed, and a delay that doubles with each reopening. A correction may cure any refusal, but not of an
+ * authorization that has moved money.
+ */
+const IS_REOPENABLE = `id = $1 AND status = 'failed' AND round = $2 AND extract(epoch FROM now()) < $4::numeric
   AND request_dropped_at IS NULL AND created_at > now() - interval '${REOPEN_INTERVAL}'
-  AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at)`
+  AND CASE WHEN $5 THEN error_reason NOT IN ('duplicate_settlement', 'transfer_event_mismatch')
+    ELSE error_reason = ANY($3)
+      AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at) END`
 
 const INSERT_INTO = `INSERT INTO payments
   (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, presented_by, call_state,
@@ -75,6 +81,15 @@ const valuesOf = (
   identifier?.fingerprint ?? null,
   traceparent ?? null,
 ]
+
+/** `validUntil`: Unix seconds. `isCorrected`: other unsigned parts, or another signature, than were refused. */
+type Reopening = Pick<SettleRequest, 'paymentPayload'> & { validUntil: bigint; isCorrected: boolean }
+type Refused = Pick<PaymentRecord, 'id' | 'round'>
+
+const valuesOfReopening = (
+  { id, round }: Refused,
+  { validUntil, isCorrected }: Omit<Reopening, 'paymentPayload'>,
+) => [id, round, transientReasons, validUntil.toString(), isCorrected]
 
 /** @throws ApiError CONFLICT */
 const refuseTaken = (identifier: Identifier | undefined) => (error: unknown) => {
@@ -132,35 +147,36 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return (await stored.catch(refuseTaken(purchase.identifier)))[0]
     },
 
-    async canReopen(id: string, validUntil: bigint): Promise<boolean> {
+    async canReopen(refused: Refused, reopening: Reopening): Promise<boolean> {
       const { rowCount } = await pool.query({
         name: 'payment-can-reopen',
         text: `SELECT FROM payments WHERE ${IS_REOPENABLE}`,
-        values: [id, transientReasons, validUntil.toString()],
+        values: valuesOfReopening(refused, reopening),
       })
       return rowCount === 1
     },
 
     /**
-     * Reopens a refused payment in a new round, while it can still be settled (`validUntil`, Unix seconds): under the idempotency
-     * key of the old round the facilitator would repeat its refusal. Returns undefined if it cannot be reopened now.
+     * Reopens a refused payment in a new round, while it can still be settled, as it is presented now: its payer may have corrected
+     * it. Its requirements stay. Under the idempotency key of the old round the facilitator would repeat its refusal. Returns
+     * undefined if it cannot be reopened now.
      *
      * @throws ApiError CONFLICT if another payment has its identifier
      */
     async reopen(
-      id: string,
-      validUntil: bigint,
+      refused: Refused,
+      reopening: Reopening,
       { presentedBy, identifier }: Pick<NewPurchase, 'presentedBy' | 'identifier'>,
     ): Promise<PaymentRecord | undefined> {
       const recorded = `WITH recorded AS (
          UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
-           call_state = CASE WHEN $4::bytea IS NULL THEN call_state ELSE 'open' END,
-           presented_by = coalesce($4::bytea, presented_by), next_attempt_at = now(), updated_at = now()
+           request = jsonb_set(request, '{paymentPayload}', $6::jsonb),
+           call_state = CASE WHEN $7::bytea IS NULL THEN call_state ELSE 'open' END,
+           presented_by = coalesce($7::bytea, presented_by), next_attempt_at = now(), updated_at = now()
          WHERE ${IS_REOPENABLE} RETURNING ${COLUMNS})`
-      const reopened = query('reopen', withIdentifier(recorded, '$5', '$6'), [
-        id,
-        transientReasons,
-        validUntil.toString(),
+      const reopened = query('reopen', withIdentifier(recorded, '$8', '$9'), [
+        ...valuesOfReopening(refused, reopening),
+        JSON.stringify(reopening.paymentPayload),
         presentedBy ?? null,
         identifier?.id ?? null,
         identifier?.fingerprint ?? null,

@@ -17,8 +17,8 @@ import { type IdentifiedPayments } from '../payments/identified-payments'
 import { type PaymentHeader } from '../payments/payment-header'
 import { type PaymentRecord } from '../payments/payment-record'
 import { receiptOf } from '../payments/receipt'
-import { problemOf, type Problem } from '../payments/requirements'
-import { selectPlan } from '../payments/select-plan'
+import { isNetworkOf, problemOf, type Problem } from '../payments/requirements'
+import { findMissedPlan, selectPlan } from '../payments/select-plan'
 import { type PaymentStore } from '../payments/store'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chargeOf, spend as spendCredits, type Price } from './charge'
@@ -150,8 +150,10 @@ export function createPayByPayment(dependencies: Dependencies) {
     const plans = (await catalog.readPlans()).list
     const selected = selectPlan(plans, payment, now())
     const recorded = await findRecorded(selected, plans, payment)
-    if (!recorded)
-      return selected?.active ? { plan: selected, credits: selected.credits, recorded } : undefined
+    if (!recorded) {
+      const plan = selected ?? findMissedPlan(plans, payment)
+      return plan?.active ? { plan, credits: plan.credits, recorded } : undefined
+    }
     const plan = plans.find(({ id }) => id === recorded.planId) ?? selected
     return plan && { plan, credits: recorded.credits, recorded }
   }
@@ -181,7 +183,7 @@ export function createPayByPayment(dependencies: Dependencies) {
   ) {
     const named = accepted?.network ?? network
     for (const plan of onePerAsset(selected ? [selected, ...plans] : plans)) {
-      if (named !== undefined && ![plan.network, plan.chainId, caip2(plan)].includes(named)) continue
+      if (named !== undefined && !isNetworkOf(plan, named)) continue
       const signed = families[plan.ecosystem]?.readPayment(payload)
       if (!signed) continue
       const { payer, nonce, transaction } = signed

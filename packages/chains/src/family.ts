@@ -333,6 +333,8 @@ export type Family<P extends Payment = Payment, S extends object = object> = {
   readPayment(payload: unknown): P | undefined
   /** The checks that need no network. A payment that they refuse cannot settle at any facilitator. */
   checkOffline(payment: P, terms: Terms, at: { chainId: string; now: Date }): OfflineResult
+  /** The hash of a signed transaction, spelled as a node spells it. `raw`: the bytes that are broadcast. */
+  transactionHash(raw: Uint8Array): string
   /** Whether its signers may be remote: those sign Keccak-256 digests only. */
   readonly hasRemoteSigners: boolean
   /** The reason codes for a wrong recipient and a wrong amount. */

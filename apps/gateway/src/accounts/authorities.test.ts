@@ -122,6 +122,25 @@ test('an end gives back to the key and opens the payment once, also for an orpha
   expect(await spentBy(key)).toEqual({ spent: 2n, day: 4n })
 })
 
+test('an end that gives a part back gives it to the account and the key once, and the call is served', async () => {
+  const { wallet, call, balance } = await books.spender(10)
+  const [key, payment] = [await keyOf(wallet), await paymentOf(wallet)]
+  const [ledger] = books.ledgers
+  for (const authority of [key, payment]) {
+    const spent = await ledger.spend(call(5, { authority }))
+    if (spent.outcome !== 'paid') throw new Error('The call was not paid')
+    const ending = { ...endingOf(spent.usageId), returned: 3 }
+    expect([await ledger.finish(ending), await ledger.finish(ending)]).toEqual([true, false])
+  }
+  expect(await balance()).toBe(16n)
+  expect(await spentBy(key)).toEqual({ spent: 2n, day: 2n })
+  expect(await callStateOf(payment)).toBe('served')
+  expect(await books.usageOf(wallet)).toMatchObject([
+    { credits: 2, state: 'done' },
+    { credits: 2, state: 'done' },
+  ])
+})
+
 test('the books balance', async () => {
   expect(await findViolations(books.pool)).toEqual([])
 })

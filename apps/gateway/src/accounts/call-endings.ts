@@ -14,6 +14,8 @@ export type Ending = {
   statusCode: number | null
   outcome: UsageOutcome
   latencyMs: number | null
+  /** Credits of a `done` call that it did not use: fewer than it reserved. */
+  returned?: number
   /** Also refunds the call if an earlier ending, whose result is unknown, charged for it. */
   takesBack?: boolean
 }
@@ -138,4 +140,5 @@ const columnsOf = (endings: Ending[]) => [
   listOf(endings.map((ending) => ending.outcome)),
   listOf(endings.map((ending) => ending.latencyMs)),
   listOf(endings.map((ending) => ending.takesBack === true)),
+  listOf(endings.map((ending) => ending.returned ?? 0)),
 ]

@@ -154,8 +154,8 @@ const UNCOUNTED = `, uncounted AS (${addToTotals(`
 
 const finishText = (lock: string, skips: boolean, isLate: boolean) => `
 WITH asked AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[], $6::boolean[])
-    WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, takes_back, position)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[], $6::boolean[], $7::int[])
+    WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, takes_back, returned, position)
 ), ending AS MATERIALIZED (
   SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, takes_back DESC, position
 ), mine AS MATERIALIZED (
@@ -165,26 +165,26 @@ WITH asked AS MATERIALIZED (
   ORDER BY usage.id ${lock}
 ), locked AS MATERIALIZED (
   SELECT accounts.id FROM accounts
-  WHERE accounts.id IN (SELECT account_id FROM mine JOIN ending ON ending.usage_id = mine.id WHERE ending.state = 'refunded')
+  WHERE accounts.id IN (SELECT account_id FROM mine JOIN ending ON ending.usage_id = mine.id WHERE ending.state = 'refunded' OR ending.returned > 0)
   ORDER BY accounts.id ${lock}
 ), ${isLate ? COUNTED(skips) : ''}finished AS (
   UPDATE usage SET state = ending.state, status_code = ending.status_code, outcome = ending.outcome,
-    latency_ms = ending.latency_ms, finished_at = now()
+    latency_ms = ending.latency_ms, finished_at = now(), credits = usage.credits - ending.returned
   FROM ending JOIN mine ON mine.id = ending.usage_id
-  WHERE usage.id = mine.id AND (ending.state <> 'refunded' OR mine.account_id IN (SELECT id FROM locked))
+  WHERE usage.id = mine.id AND (ending.state <> 'refunded' AND ending.returned = 0 OR mine.account_id IN (SELECT id FROM locked))
     ${isLate ? 'AND (NOT was_done OR EXISTS (SELECT FROM counted))' : ''}
-  RETURNING ending.position, usage.account_id, usage.credits, usage.state, usage.key_id, usage.payment_id, usage.created_at${isLate ? FINISHED_CALL : ''}
+  RETURNING ending.position, usage.account_id, usage.credits, CASE usage.state WHEN 'refunded' THEN usage.credits ELSE ending.returned END AS back, usage.state, usage.key_id, usage.payment_id, usage.created_at${isLate ? FINISHED_CALL : ''}
 ), refunded AS (
   UPDATE accounts SET balance = accounts.balance + back.credits
-  FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
+  FROM (SELECT account_id, sum(back) AS credits FROM finished WHERE back > 0 GROUP BY account_id) AS back
   WHERE accounts.id = back.account_id
 ), refunded_to_key AS (
   UPDATE access_keys SET spent = access_keys.spent - back.credits,
     spent_on_day = access_keys.spent_on_day - CASE access_keys.day WHEN ${TODAY} THEN back.today ELSE 0 END
   FROM (
-    SELECT key_id, sum(credits) AS credits,
-      coalesce(sum(credits) FILTER (WHERE (created_at AT TIME ZONE 'UTC')::date = ${TODAY}), 0) AS today
-    FROM finished WHERE state = 'refunded' AND key_id IS NOT NULL GROUP BY key_id
+    SELECT key_id, sum(back) AS credits,
+      coalesce(sum(back) FILTER (WHERE (created_at AT TIME ZONE 'UTC')::date = ${TODAY}), 0) AS today
+    FROM finished WHERE back > 0 AND key_id IS NOT NULL GROUP BY key_id
   ) AS back
   WHERE access_keys.id = ANY (ARRAY(SELECT key_id FROM finished WHERE key_id IS NOT NULL)) AND access_keys.id = back.key_id
 ), answered AS (
@@ -192,18 +192,18 @@ WITH asked AS MATERIALIZED (
   FROM finished
   WHERE payments.id = ANY (ARRAY(SELECT payment_id FROM finished WHERE payment_id IS NOT NULL)) AND payments.id = finished.payment_id
 )${isLate ? UNCOUNTED : ''}
-SELECT asked.position, finished.credits AS refunded, CASE
+SELECT asked.position, finished.back AS refunded, CASE
     WHEN finished.position IS NOT NULL THEN 'now'
     WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id
       AND (usage.state = 'reserved' OR usage.state = 'done' AND asked.takes_back)) THEN 'locked'
     ELSE 'before'
   END AS ended
 FROM asked LEFT JOIN finished USING (position)
-WHERE finished.position IS NULL OR finished.state = 'refunded'`
+WHERE finished.position IS NULL OR finished.back > 0`
 
 /**
  * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
- * priority and also refunds a call that is done.
+ * priority and also refunds a call that is done. `returned` ($7) is the part of a call's credits that it costs less.
  */
 export const FINISH = withLockModes((lock, skips) => finishText(lock, skips, false))
 

@@ -167,7 +167,7 @@ describe.each([
         "SELECT id FROM usage WHERE state = 'reserved' LIMIT $1",
         [BATCH],
       )
-      const columns = ['done', 200, 'answered', 12, false].map((value) => list(times(BATCH, () => value)))
+      const columns = ['done', 200, 'answered', 12, false, 0].map((value) => list(times(BATCH, () => value)))
       const values = [list(rows.map(({ id }) => id)), ...columns]
       for (const node of await nodesOf(text, values, how))
         expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)

@@ -34,9 +34,13 @@ export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigi
       }
     },
 
-    /** Charges for a call before it is answered. @throws ApiError UNAVAILABLE if it may have been refunded already */
-    async confirm({ status: statusCode, rest }: Answer): Promise<void> {
-      const ending = { usageId, state: 'done', statusCode, outcome: 'answered' } as const
+    /**
+     * Charges for a call before it is answered, and gives the credits back that it did not use.
+     *
+     * @throws ApiError UNAVAILABLE if it may have been refunded already
+     */
+    async confirm({ status: statusCode, rest }: Answer, returned = 0): Promise<void> {
+      const ending = { usageId, state: 'done', statusCode, outcome: 'answered', returned } as const
       if (await ledger.confirm({ ...ending, latencyMs: latencyMs() })) return
       count('withheld')
       rest?.destroy()

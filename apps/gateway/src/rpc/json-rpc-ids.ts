@@ -37,7 +37,7 @@ export function idTextsOf(ids: JsonRpcIds, text: string): (string | undefined)[]
   })
 }
 
-function idTextIn(entry: string): string {
+export function idTextIn(entry: string): string {
   for (const [name, text] of memberTexts(entry))
     if (name === 'id') return text.length <= MAX_ID_LENGTH ? text : 'null'
   return 'null'
@@ -46,7 +46,7 @@ function idTextIn(entry: string): string {
 const STRINGS_AND_STRUCTURE = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},]/g
 
 /** The elements of a batch, or the only request. */
-function entryTexts(text: string): string[] {
+export function entryTexts(text: string): string[] {
   if (!text.startsWith('[')) return [text]
   const entries: string[] = []
   let depth = 0

@@ -5,13 +5,17 @@ import { createCallRecord } from './call-record'
 import { type CountCall } from './call-metrics'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { countUnknownMethods } from './unknown-methods'
+import { creditsOfUnserved } from './unserved-entries'
 import { type Forward, type Forwarded } from './upstream/forward'
+import { type RefusalKind } from './upstream/provider-refusals'
+import { replaceResponses } from './upstream/replace-responses'
 import { type Answer } from './upstream/upstream-exchange'
+import { type UpstreamRequest } from './upstream/upstream-request'
 
 export type ServeDependencies = {
   ledger: Ledger
   forward: Forward
-  /** Calls of a wallet that may time out at upstreams, or be left by their callers, without being charged. */
+  /** Credits of a wallet's calls that may time out at upstreams, or be left by their callers, without being charged. */
   freeTimeouts: Budget
   /** Entries of a wallet's calls that a node may not know without being charged. */
   freeUnknownMethods: Budget
@@ -33,23 +37,28 @@ export async function serveCall(
     await record.end('refunded', null, 'defect')
     throw error
   })
+  const unserved = creditsOfUnservedIn(forwarded, outgoing, route)
   // The upstream has read the body: a client that reads its answer slowly must not keep that memory in use.
   response.releaseRequestBody()
 
   const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
-  const isFree = () => dependencies.freeTimeouts(wallet).catch(() => true)
+  const isFree = () => dependencies.freeTimeouts(wallet, cost).catch(() => true)
   if (forwarded.outcome === 'failed') {
-    if (!forwarded.isTimeout || (await isFree())) return failFree(record)
+    if (!forwarded.isTimeout || (await isFree())) return failFree(record, forwarded.refusal)
     response.setHeaders(charged)
     return failCharged(record)
   }
   if (forwarded.outcome === 'abandoned')
     return endAbandoned(record, forwarded, paidFor.isRepeatable && (await isFree()))
 
-  const { answer } = forwarded
+  const answer = withOwnErrors(forwarded)
+  if (unserved > 0) return sendInPart(record, response, { answer, unserved, paidFor })
   const unknown = outgoing.transport === 'rpc' ? countUnknownMethods(answer) : 0
   if (unknown > 0 && (await dependencies.freeUnknownMethods(wallet, unknown).catch(() => true)))
-    return sendRefunded(record, response, answer, spent.remaining + BigInt(cost))
+    return sendRefunded(record, response, answer, {
+      remaining: spent.remaining + BigInt(cost),
+      outcome: 'method_not_found',
+    })
   // The answers of a turn are written one after the other, which wakes the process that reads them once.
   await endOfTurn()
   const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
@@ -73,16 +82,52 @@ async function sendAnswer(
   if (!mayConfirmLater) await record.completeConfirmed(sent)
 }
 
+/** Gives the credits of the entries back that no node answered, and confirms the charge for the others, before it answers. */
+async function sendInPart(
+  record: CallRecord,
+  response: CallResponse,
+  { answer, unserved, paidFor }: { answer: Answer; unserved: number; paidFor: PaidFor },
+) {
+  const { cost, spent, onAnswer } = paidFor
+  const returned = Math.min(unserved, cost)
+  const remaining = spent.remaining + BigInt(returned)
+  if (returned === cost)
+    return sendRefunded(record, response, answer, { remaining, outcome: 'upstream_failed' })
+  await record.confirm(answer, returned)
+  const charged = {
+    'X-Credits-Charged': String(cost - returned),
+    'X-Credits-Remaining': remaining.toString(),
+  }
+  response.setHeaders({ ...charged, ...onAnswer?.(answer) })
+  await record.completeConfirmed(await response.send(answer))
+}
+
+const creditsOfUnservedIn = (forwarded: Forwarded, { payload }: UpstreamRequest, { provider }: Route) =>
+  forwarded.outcome === 'answered' && forwarded.batch
+    ? creditsOfUnserved(payload, forwarded.batch, provider.methods)
+    : 0
+
+/** The error of a provider is never passed on as the node's. */
+const withOwnErrors = ({ answer, batch }: Extract<Forwarded, { outcome: 'answered' }>): Answer =>
+  batch && batch.refused.size > 0
+    ? replaceResponses(answer, batch.text, (index) => (batch.refused.has(index) ? REFUSED_ENTRY : undefined))
+    : answer
+
 /** Refunds before it answers, so that the credits of the answer's headers can be spent. */
-async function sendRefunded(record: CallRecord, response: CallResponse, answer: Answer, remaining: bigint) {
-  await record.end('refunded', answer.status, 'method_not_found')
+async function sendRefunded(
+  record: CallRecord,
+  response: CallResponse,
+  answer: Answer,
+  { remaining, outcome }: { remaining: bigint; outcome: 'method_not_found' | 'upstream_failed' },
+) {
+  await record.end('refunded', answer.status, outcome)
   response.setHeaders({ 'X-Credits-Charged': '0', 'X-Credits-Remaining': remaining.toString() })
   await response.send(answer)
 }
 
-async function failFree(record: CallRecord): Promise<never> {
+async function failFree(record: CallRecord, refusal: RefusalKind | undefined): Promise<never> {
   await record.end('refunded', null, 'upstream_failed')
-  throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits are given back, so try again')
+  throw new ApiError('UPSTREAM_FAILED', refusal === 'query_limit' ? QUERY_LIMIT : NO_ANSWER)
 }
 
 async function failCharged(record: CallRecord): Promise<never> {
@@ -99,6 +144,17 @@ const endAbandoned = (
   { wasSent }: Extract<Forwarded, { outcome: 'abandoned' }>,
   isFree: boolean,
 ) => record.end(wasSent && !isFree ? 'done' : 'refunded', null, 'caller_left')
+
+const NO_ANSWER = 'No upstream answered; the credits are given back, so try again'
+
+/** Clients that split a query look for these words. */
+const QUERY_LIMIT =
+  'The block range, the result or the batch is too large for every provider of the chain; the credits are given back, so ask for less at once'
+
+const REFUSED_ENTRY = `"error":${JSON.stringify({
+  code: -32_603,
+  message: 'No provider served this entry of the batch; its credits are given back, so try again',
+})}`
 
 const TOO_MANY_TIMEOUTS =
   'No upstream answered in time, and too many calls of this wallet timed out within a minute, so this one was charged; wait a minute, or send smaller calls'

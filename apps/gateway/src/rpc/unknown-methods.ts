@@ -1,37 +1,22 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { readShortBody } from './upstream/read-body'
 import { type Answer } from './upstream/upstream-exchange'
 
 /** A longer answer is not searched: one error is far shorter. */
 const MAX_BYTES = 16_384
-/** Decompressing takes longer than searching, and one compressed error has about 150 bytes. */
-const MAX_COMPRESSED_BYTES = 512
 
 /** Of JSON-RPC 2.0: method not found. Of EIP-1474: method not supported. */
 const CODES = [-32_601, -32_004]
-
-const decompressors = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync }
 
 /**
  * How many calls a node answered with "method not found", if it answered all of them with that. 0 if one entry of a batch has
  * another answer: a batch is refunded as a whole or not at all.
  */
 export function countUnknownMethods(answer: Answer): number {
-  const text = answer.rest ? undefined : textOf(answer)
+  const text = readShortBody(answer, MAX_BYTES)
   // Most answers have neither, and are not parsed.
   if (!text || !CODES.some((code) => text.includes(String(code)))) return 0
   const entries = entriesOf(text.toString())
   return entries.every(isUnknownMethod) ? entries.length : 0
-}
-
-function textOf({ body, headers }: Answer): Buffer | undefined {
-  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return body.length <= MAX_BYTES ? body : undefined
-  if (!Object.hasOwn(decompressors, encoding) || body.length > MAX_COMPRESSED_BYTES) return undefined
-  try {
-    return decompressors[encoding as keyof typeof decompressors](body, { maxOutputLength: MAX_BYTES })
-  } catch {
-    return undefined
-  }
 }
 
 function entriesOf(text: string): unknown[] {

@@ -1,19 +1,30 @@
-import { callWithActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
-import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
+import {
+  attemptAt,
+  attemptTraced,
+  type Attempt,
+  type Client,
+  type Failure,
+  type PartOfBatch,
+} from './attempt-at'
+import { type BatchResponses } from './classify-answer'
 import { MAX_TOTAL_TIMEOUTS } from './max-total-timeouts'
-import { buildRequest, type UpstreamRequest } from './upstream-request'
-import { classifyFailure, isServed, type ResponseClass } from './upstream-response'
+import { type RefusalKind } from './provider-refusals'
+import { type Answer, type UpstreamExchange } from './upstream-exchange'
+import { type UpstreamRequest } from './upstream-request'
 import { type Upstreams } from './upstreams'
 
-/** `isTimeout`: an upstream held the failed call for at least half the timeout. `abandoned`: the caller disconnected. */
+/**
+ * `batch`: its responses, if some are errors. `isTimeout`: an upstream held the failed call for at least half the timeout.
+ * `refusal`: why the providers that were reached refused it. `abandoned`: the caller disconnected.
+ */
 export type Forwarded =
-  | { outcome: 'answered'; answer: Answer }
-  | { outcome: 'failed'; isTimeout: boolean }
+  | Served
+  | { outcome: 'failed'; isTimeout: boolean; refusal?: RefusalKind | undefined }
   | Extract<UpstreamExchange, { outcome: 'abandoned' }>
 
-type Client = { caller: Caller; wallet: string; span?: Span | undefined }
+type Served = { outcome: 'answered'; answer: Answer; batch?: BatchResponses | undefined }
 
 export type Forward = ReturnType<typeof createForward>
 
@@ -32,8 +43,8 @@ const RETURNED_HEADERS = [
 
 /**
  * Forwards a call to the first upstream that serves it. Retries only if the call was provably not executed or is safe to
- * repeat; after a timeout, once. An error that a node reports is the answer if no upstream serves the call. Redirects count as
- * failures. `isTraced`: whether upstreams get a `traceparent`.
+ * repeat; after a timeout, once. An error that a node reports, and a batch that was served in part, is the answer if no upstream
+ * serves the call. Redirects count as failures. `isTraced`: whether upstreams get a `traceparent`.
  */
 export function createForward(upstreams: Upstreams, timeoutMs: number, { isTraced = false } = {}) {
   return async (
@@ -43,120 +54,61 @@ export function createForward(upstreams: Upstreams, timeoutMs: number, { isTrace
   ): Promise<Forwarded> => {
     const deadline = performance.now() + MAX_TOTAL_TIMEOUTS * timeoutMs
     const attempts = createAttempts(endpoints)
+    const failures = createFailures()
     let wasSent = false
-    let isTimeout = false
-    let nodeError: Answer | undefined
 
     for (const baseUrl of upstreams.candidates(attempts.baseUrls)) {
       if (!attempts.canTry(baseUrl)) continue
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
-      const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs }
+      const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs, isRepeat: wasSent }
       const endpoint = attempts.endpointOf(baseUrl)
       const attempt = span
-        ? await attemptTraced(span, endpoint, { ...options, isTraced })
+        ? await attemptTraced(span, endpoint, { ...options, span, isTraced })
         : await attemptAt(endpoint, options)
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
-      if (attempt.outcome === 'served')
-        return { outcome: 'answered', answer: withReturnedHeaders(attempt.answer) }
+      if (attempt.outcome === 'served') return served(attempt)
       wasSent = true
       attempts.recordSent(baseUrl, attempt.upstreamTimedOut)
-      isTimeout ||= attempt.isTimeout
-      nodeError = attempt.nodeError ?? nodeError
+      failures.record(attempt)
       if (!isRetryable(outgoing.kind, attempt.outcome)) break
     }
-    if (nodeError) return { outcome: 'answered', answer: withReturnedHeaders(nodeError) }
-    return { outcome: 'failed', isTimeout }
+    return failures.conclude()
   }
 }
 
-/** `upstreamTimedOut`: it did not answer, or reported a timeout. `isTimeout`: it also held the call for at least half the timeout. */
-type Attempt =
-  | { outcome: 'served'; answer: Answer }
-  | { outcome: 'unsent' }
-  | { outcome: 'abandoned'; wasSent: boolean }
-  | { outcome: Failure; upstreamTimedOut: boolean; isTimeout: boolean; nodeError?: Answer }
+type FailedAttempt = Extract<Attempt, { upstreamTimedOut: boolean }>
 
-type AttemptOptions = Client & {
-  upstreams: Upstreams
-  outgoing: UpstreamRequest
-  timeoutMs: number
-  responseTimeoutMs: number
-}
-
-/** Sends the call to one upstream, and records for its circuit whether it served it. `span`: of the attempt. */
-function attemptAt(endpoint: Endpoint, options: AttemptOptions, traceparent?: string): Promise<Attempt> {
-  const { upstreams, outgoing, caller, wallet, span, timeoutMs, responseTimeoutMs } = options
-  const request = buildRequest(endpoint.baseUrl, outgoing, traceparent)
-  const slot = upstreams.slotAt(String(request.origin), wallet)
-  const startedAt = performance.now()
-  return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
-    (exchanged) => callWithActiveSpan(span, () => judge(endpoint, exchanged, options, startedAt)),
-  )
-}
-
-/** The span names the provider only: a base URL can hold a key. */
-async function attemptTraced(
-  parent: Span,
-  endpoint: Endpoint,
-  { isTraced, ...options }: AttemptOptions & { isTraced: boolean },
-): Promise<Attempt> {
-  const { provider } = endpoint
-  const span = parent.child(`upstream ${provider}`, {
-    kind: 'client',
-    attributes: { 'tollgate.provider': provider },
-  })
-  const traceparent = isTraced ? span.traceparent : undefined
-  const attempt = await attemptAt(endpoint, { ...options, span }, traceparent)
-  span.set({
-    'tollgate.outcome': attempt.outcome,
-    ...('answer' in attempt ? { 'http.response.status_code': attempt.answer.status } : {}),
-  })
-  if (attempt.outcome !== 'served') span.fail(attempt.outcome)
-  span.end()
-  return attempt
-}
-
-function judge(
-  endpoint: Endpoint,
-  exchanged: UpstreamExchange,
-  { upstreams, outgoing, span, timeoutMs }: AttemptOptions,
-  startedAt: number,
-): Attempt | Promise<Attempt> {
-  const { baseUrl } = endpoint
-  if (exchanged.outcome === 'abandoned') return exchanged
-  if (exchanged.outcome !== 'answered') {
-    upstreams.recordFailure(baseUrl)
-    upstreams.metrics.failed(endpoint, exchanged.outcome)
-    if (exchanged.outcome === 'unsent') return { outcome: 'unsent' }
-    const isTimeout = exchanged.outcome === 'timeout'
-    return { outcome: exchanged.outcome, upstreamTimedOut: isTimeout, isTimeout }
+/** What is answered if no upstream serves the call. */
+function createFailures() {
+  let isTimeout = false
+  let nodeError: Answer | undefined
+  let refusal: RefusalKind | undefined
+  let part: PartOfBatch | undefined
+  return {
+    record(attempt: FailedAttempt) {
+      isTimeout ||= attempt.isTimeout
+      nodeError = attempt.nodeError ?? nodeError
+      // The caller can do something about the query only.
+      if (refusal !== 'query_limit') refusal = attempt.refusal ?? refusal
+      const { part: next } = attempt
+      if (next && (!part || next.batch.refused.size < part.batch.refused.size)) part = next
+    },
+    conclude(): Forwarded {
+      if (part) return served(part)
+      if (nodeError) return served({ answer: nodeError })
+      return { outcome: 'failed', isTimeout, refusal }
+    },
   }
-
-  const { answer } = exchanged
-  upstreams.metrics.answered(endpoint, (performance.now() - startedAt) / 1000)
-  if (isServed(answer.status)) {
-    upstreams.recordSuccess(baseUrl)
-    return { outcome: 'served', answer }
-  }
-  return classifyFailure(answer, outgoing.transport).then((failure) => {
-    callWithActiveSpan(span, () => {
-      upstreams.recordFailure(baseUrl, retryAfterOf(answer))
-      upstreams.metrics.failed(endpoint, failure.outcome === 'error' ? 'node_error' : failure.outcome)
-    })
-    if (failure.outcome !== 'error') answer.rest?.destroy()
-    const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
-    return {
-      outcome: failure.outcome,
-      upstreamTimedOut,
-      // A timeout status returned at once is an outage of the upstream, not a call that blocked it.
-      isTimeout: upstreamTimedOut && performance.now() - startedAt >= timeoutMs / 2,
-      ...(failure.outcome === 'error' ? { nodeError: answer } : {}),
-    }
-  })
 }
+
+const served = ({ answer, batch }: Omit<Served, 'outcome'>): Served => ({
+  outcome: 'answered',
+  answer: withReturnedHeaders(answer),
+  ...(batch ? { batch } : {}),
+})
 
 /** Allows at most MAX_ATTEMPTS; after a timeout one more, at another provider if there is one. */
 function createAttempts(endpoints: readonly Endpoint[]) {
@@ -183,10 +135,6 @@ function createAttempts(endpoints: readonly Endpoint[]) {
     },
   }
 }
-
-const retryAfterOf = ({ headers }: Answer) => [headers['retry-after']].flat()[0]
-
-type Failure = 'reset' | 'timeout' | ResponseClass['outcome']
 
 /** A provider that refused the gateway did not execute the call, but a write does not rely on that. */
 const isRetryable = (kind: CallKind, failure: Failure) =>

@@ -2,12 +2,13 @@ import { withTimeout } from '@tollgate/protocol'
 import { type CounterSeries, type HistogramSeries, type Metrics } from '@tollgate/service'
 import { endpointsOf, type Catalog, type Endpoint, type Provider } from '../../catalog/catalog'
 import { type CircuitState } from './circuit-breaker'
+import { refusalKinds } from './provider-refusals'
 
 /**
- * `unsent`: no connection. `reset`: it broke. `refused`: the provider refused the gateway. `failed`: it answered that it failed.
- * `node_error`: its node reported an error of the call.
+ * `unsent`: no connection. `reset`: it broke. `failed`: it answered that it failed. `node_error`: its node reported an error of
+ * the call. The others: the provider refused the call, and why.
  */
-const kinds = ['unsent', 'reset', 'timeout', 'refused', 'failed', 'node_error'] as const
+const kinds = ['unsent', 'reset', 'timeout', 'failed', 'node_error', ...refusalKinds] as const
 export type UpstreamError = (typeof kinds)[number]
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]

@@ -1,0 +1,51 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, brotliDecompressSync, gunzip, gunzipSync, inflate, inflateSync } from 'node:zlib'
+import { type Answer } from './upstream-exchange'
+
+const decompressors = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+const syncDecompressors = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync }
+
+/** Decompressing more than this takes longer than a call may cost, and one compressed error has about 150 bytes. */
+const MAX_SYNC_COMPRESSED_BYTES = 512
+
+const isKnown = (encoding: string): encoding is keyof typeof decompressors =>
+  Object.hasOwn(decompressors, encoding)
+
+const encodingOf = ({ headers }: Answer) => String(headers['content-encoding'] ?? 'identity').toLowerCase()
+
+/** The content of a short answer, at once; undefined if it is longer, streamed or in an unknown encoding. */
+export function readShortBody(answer: Answer, maxBytes: number): Buffer | undefined {
+  const { body, rest } = answer
+  if (rest) return undefined
+  const encoding = encodingOf(answer)
+  if (encoding === 'identity') return body.length <= maxBytes ? body : undefined
+  if (!isKnown(encoding) || body.length > MAX_SYNC_COMPRESSED_BYTES) return undefined
+  try {
+    return syncDecompressors[encoding](body, { maxOutputLength: maxBytes })
+  } catch {
+    return undefined
+  }
+}
+
+/** As {@link readShortBody}, for answers whose compressed form may be longer. */
+export async function readBody(answer: Answer, maxBytes: number): Promise<Buffer | undefined> {
+  const { body, rest } = answer
+  if (rest) return undefined
+  const encoding = encodingOf(answer)
+  if (encoding === 'identity') return body.length <= maxBytes ? body : undefined
+  if (!isKnown(encoding)) return undefined
+  try {
+    return await decompressors[encoding](body, { maxOutputLength: maxBytes })
+  } catch {
+    return undefined
+  }
+}
+
+export const isCompressed = (answer: Answer): boolean => encodingOf(answer) !== 'identity'
+
+export const mediaTypeOf = ({ headers }: Answer): string =>
+  (String(headers['content-type'] ?? '').split(';', 1)[0] ?? '').trim().toLowerCase()

@@ -72,7 +72,7 @@ export const Environment = z.object({
     ),
   FREE_TIMEOUTS_PER_MINUTE: atLeastOne
     .default(10)
-    .describe('By wallet: further timeouts of upstreams are charged.'),
+    .describe('Credits of calls that time out at upstreams, by wallet: further ones are charged.'),
   FREE_UNKNOWN_METHODS_PER_MINUTE: atLeastOne
     .default(30)
     .describe('By wallet: further calls that a node does not know are charged.'),

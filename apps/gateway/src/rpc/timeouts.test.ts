@@ -130,6 +130,19 @@ describe('the calls of a wallet that time out', () => {
     },
   )
 
+  test('use up the budget by what they cost, a batch by each entry', async () => {
+    const chain_id = await gateway.chain((await startUpstream(answers.hang)).url)
+    const { call, balance } = await customer(100)
+    const batch = (entries: number) =>
+      Array.from({ length: entries }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_call', params: [] }))
+    const charged: (string | undefined)[] = []
+    for (const entries of [FREE - 1, 30, 1])
+      charged.push((await call({ chain_id, payload: batch(entries) })).headers['x-credits-charged'])
+    expect(charged).toEqual([undefined, '30', '1'])
+    await gateway.ledger.drain()
+    expect(await balance()).toBe(69n)
+  })
+
   test("use up no other wallet's budget, and other failures use up none", async () => {
     const hanging = await gateway.chain((await startUpstream(answers.hang)).url)
     const failing = await gateway.chain((await startUpstream(answers.status(503))).url)

@@ -28,6 +28,7 @@ import { createSignInPerRequest } from './auth/sign-in-per-request'
 import { createTokens } from './auth/tokens'
 import { createCatalog } from './catalog/catalog'
 import { createCatalogHandlers } from './catalog/handlers'
+import { createProviderSecrets } from './catalog/secrets/provider-secrets'
 import { createSupported } from './catalog/supported'
 import { type Clocks } from './clocks'
 import { type Environment } from './config'
@@ -70,6 +71,8 @@ const consoleFolder = join(dirname(require.resolve('@tollgate/console/package.js
 
 export type Infrastructure = {
   environment: Environment
+  /** Where the catalog's `${env:NAME}` are found. */
+  variables: Readonly<NodeJS.ProcessEnv>
   database: GatewayDatabase
   store: EphemeralStore
   facilitator: Facilitator
@@ -84,7 +87,7 @@ const PAYER_TIMEOUT_MS = 5_000
 
 /** Wires the areas together. Opens upstream connections only. */
 export function composeGateway(infrastructure: Infrastructure) {
-  const { environment, database, store, logger, metrics, tracing, now } = infrastructure
+  const { environment, variables, database, store, logger, metrics, tracing, now } = infrastructure
   const facilitator = measureFacilitator(infrastructure.facilitator, metrics)
   const paymentMetrics = createPaymentMetrics(metrics, now)
   const resource = `${environment.PUBLIC_URL}/rpc`
@@ -93,7 +96,9 @@ export function composeGateway(infrastructure: Infrastructure) {
 
   const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
 
-  const catalog = createCatalog(database, now)
+  const isProduction = environment.NODE_ENV === 'production'
+  const reach = createProviderSecrets({ variables, isProduction, logger, metrics })
+  const catalog = createCatalog(database, now, reach)
   const ledger = createLedger(database, clocks, createLedgerMetrics(metrics))
   const history = createHistory(database)
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
@@ -205,7 +210,6 @@ export function composeGateway(infrastructure: Infrastructure) {
   })
 
   const { pool } = database
-  const isProduction = environment.NODE_ENV === 'production'
   const deliveryWorker = createDeliveryWorker({
     pool,
     overdue: EMIT_OVERDUE,
@@ -227,7 +231,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     health,
     withSession: createGuard(sessions),
     auth: createAuthHandlers(nonces, signIn, sessions, domains),
-    catalog: createCatalogHandlers(catalog, supported),
+    catalog: createCatalogHandlers(catalog, supported, environment.PUBLIC_URL),
     payments: createPaymentHandlers({
       buyInSession: createBuyInSession({ ...inSession, inFlight }),
       history,

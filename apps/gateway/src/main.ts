@@ -71,6 +71,7 @@ void run('gateway', async (closing) => {
 
   const gateway = composeGateway({
     environment,
+    variables: process.env,
     database,
     store,
     facilitator,

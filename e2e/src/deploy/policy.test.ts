@@ -97,7 +97,7 @@ describe.each(renderings)('%s', (_, read) => {
       for (const { name, ...source } of volumes)
         expect([name, ...Object.keys(source)]).toEqual([
           name,
-          expect.stringMatching(/^(configMap|emptyDir|projected)$/),
+          expect.stringMatching(/^(configMap|emptyDir|projected|secret)$/),
         ])
     }
     expect(ofKind('Namespace').map(({ metadata }) => metadata.labels)).toMatchObject([

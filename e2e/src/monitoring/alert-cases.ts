@@ -89,6 +89,15 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'TollgateProviderSecret',
+    at: '20m',
+    fires: { 'tollgate_provider_secret_state{chain="eip155:1",provider="one"}': '0x5 2x60' },
+    labels: { chain: 'eip155:1', provider: 'one' },
+    summary: 'a secret of one on eip155:1 cannot be read',
+    // A file that is being replaced.
+    quiet: { 'tollgate_provider_secret_state{chain="eip155:1",provider="one"}': '0x5 1x2 0x60' },
+  },
+  {
     alert: 'TollgateUpstreamSlow',
     at: '30m',
     fires: histogram('tollgate_upstream_duration_seconds', 'chain="eip155:1",provider="one"', '5'),

@@ -5,6 +5,8 @@ import type { z } from 'zod'
 export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
   /** Tried in order. A node of another chain is skipped. */
   rpcUrls: readonly string[]
+  /** Headers for the URL of the same place, which may be secrets; none by default. */
+  rpcHeaders?: readonly Readonly<Record<string, string>>[]
   /** For each attempt. */
   rpcTimeoutMs: number
 }

@@ -69,6 +69,21 @@ test('a contract wallet signs in by its owner’s signature, in either form, and
   expect((await gateway.pool.query(text, [address])).rows).toEqual([{ signed_by: 'contract' }])
 })
 
+test('a node is asked with the headers of its provider', async () => {
+  const node = await startUpstream(async (res, { headers, body }) => {
+    if (headers['x-client'] !== 'tollgate') return res.writeHead(401).end()
+    const type = { 'content-type': 'application/json' }
+    const answer = await fetch(rpcUrl, { method: 'POST', headers: type, body: new Uint8Array(body) })
+    return res.writeHead(200, type).end(await answer.text())
+  })
+  const entry = gateway.catalog.providers[0]!
+  Object.assign(entry, { rpc: [node.url], headers: { 'x-client': 'tollgate' } })
+  await gateway.reapply()
+  expect(outcomeOf(await login())).toEqual([200, undefined])
+  Object.assign(entry, { rpc: [rpcUrl], headers: {} })
+  await gateway.reapply()
+})
+
 test('a payment of a contract wallet, whose signature only the chain can verify, is sent to the facilitator', async () => {
   const { token } = (await login()).body as SessionTokens
   const terms = { payTo: planOf().pay_to, amount: planOf().amount }

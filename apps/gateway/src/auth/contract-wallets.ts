@@ -20,15 +20,23 @@ export function createContractWallets({ catalog, logger }: { catalog: Catalog; l
     const verify = families[plan.ecosystem]?.verifyContractSignIn
     if (!verify) return 'no'
     const providers = await catalog.findProviders(plan.ecosystem, plan.chainId)
-    const rpcUrls = providers.flatMap(({ rpc }) => rpc.slice(0, 1))
+    const nodes = providers.flatMap(({ rpc, headers }) =>
+      rpc.slice(0, 1).map(({ url }) => ({ url, headers })),
+    )
     if (activeChecks >= MAX_CONCURRENT_CHECKS)
       throw new ApiError('OVERLOADED', 'Too many contract wallets are being verified; try again', {
         retryAfterSeconds: 1,
       })
     activeChecks++
     try {
-      const nodes = { name: plan.network, chainId: plan.chainId, rpcUrls, rpcTimeoutMs: NODE_TIMEOUT_MS }
-      return (await verify(proof, nodes)) ? 'yes' : 'no'
+      const network = {
+        name: plan.network,
+        chainId: plan.chainId,
+        rpcUrls: nodes.map(({ url }) => url),
+        rpcHeaders: nodes.map(({ headers }) => headers),
+        rpcTimeoutMs: NODE_TIMEOUT_MS,
+      }
+      return (await verify(proof, network)) ? 'yes' : 'no'
     } catch (cause) {
       if (!(cause instanceof ChainUnavailable)) throw cause
       logger.warn('contract wallet check failed', { wallet: proof.address, cause })

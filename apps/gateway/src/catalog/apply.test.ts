@@ -1,10 +1,16 @@
 import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { openSession, randomAddress, insertPayment } from '../testing/accounts'
-import { catalogOf, cosmosPlanOf, planOf, providerOf, type CatalogEntries } from '../testing/catalog'
+import {
+  catalogOf,
+  cosmosPlanOf,
+  planOf,
+  providerOf,
+  type CatalogEntries,
+  openCatalog,
+} from '../testing/catalog'
 import { waitForLockWaiter } from '../testing/ledgers'
 import { applyCatalog } from './apply'
-import { createCatalog } from './catalog'
 import { type CatalogFile } from './catalog-file'
 
 afterAll(closeAll)
@@ -133,7 +139,7 @@ describe('applying a catalog', () => {
     const elsewhere = { ...provider, chain_id: '1' }
     const triedIn = async (...providers: CatalogEntries['providers']) => {
       const lines = await applyCatalog(database, catalogOf({ plans: [], providers }))
-      const tried = await createCatalog(database, () => new Date()).findProviders('evm', '84532')
+      const tried = await openCatalog(database, () => new Date()).findProviders('evm', '84532')
       return { lines, tried: tried.map(({ key }) => key) }
     }
     expect((await triedIn(provider, elsewhere, other)).tried).toEqual(['provider-84532', 'other'])

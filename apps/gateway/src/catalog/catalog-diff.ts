@@ -1,3 +1,4 @@
+import { withoutObviousKeys } from './secrets/obvious-key'
 import { planFields, type PlanRow, type ProviderRow } from './rows'
 
 export type Change<Row> = { stored: Row | undefined; wanted: Row; lines: string[] }
@@ -45,13 +46,19 @@ export function providerChanges(
     const named = `provider ${JSON.stringify(after.key)} (${after.category}, ${after.chainId})`
     if (!before)
       return { stored: before, wanted: after, lines: [`+ ${named}${after.active ? '' : ', not used'}`] }
-    const methods = [...new Set([...Object.keys(before.methods), ...Object.keys(after.methods)])].sort()
+    const methods = namesIn(before.methods, after.methods)
+    const headers = namesIn(before.headers, after.headers)
     const lines = [
       ...activityLines(named, before, after, 'used again'),
       ...differenceLines(named, [
         ['network', before.network, after.network],
         ['rpc', before.rpc, after.rpc],
         ['rest', before.rest, after.rest],
+        ...headers.map((name): Difference => [
+          `headers.${name}`,
+          before.headers[name] ?? null,
+          after.headers[name] ?? null,
+        ]),
         ['description', before.description, after.description],
         ['not_served', before.notServed, after.notServed],
         ['position', before.position, after.position],
@@ -72,6 +79,9 @@ export function providerChanges(
   ].filter(hasLines)
 }
 
+const namesIn = (one: object, other: object) =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()
+
 /** Own properties only: a method may be named `constructor`. */
 const weightOf = ({ methods }: ProviderRow, method: string) =>
   Object.hasOwn(methods, method) ? (methods[method] ?? 1) : 1
@@ -87,7 +97,10 @@ const differenceLines = (named: string, differences: readonly Difference[]) =>
   differences
     .map(([field, before, after]) => [field, JSON.stringify(before), JSON.stringify(after)] as const)
     .filter(([, before, after]) => before !== after)
-    .map(([field, before, after]) => `~ ${named} ${field}: ${before} -> ${after}`)
+    .map(([field, before, after]) => `~ ${named} ${field}: ${shown(before)} -> ${shown(after)}`)
+
+/** The lines go to terminals and logs of jobs, so keys that a catalog has in its URLs are not shown. */
+const shown = (json: string): string => json.replaceAll(/https?:[^"]+/g, withoutObviousKeys)
 
 function activityLines(named: string, before: { active: boolean }, after: { active: boolean }, back: string) {
   if (before.active === after.active) return []

@@ -55,7 +55,9 @@ test('in production nodes by http:// on public hosts are refused, each with its 
 test('a catalog file is read, with defaults for omitted fields', () => {
   expect(parseCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
     plans: [{ ...plan, max_timeout_seconds: 60, transfer_methods: [], active: true }],
-    providers: [{ ...provider, rest: [], description: '', methods: {}, not_served: [], active: true }],
+    providers: [
+      { ...provider, rest: [], headers: {}, description: '', methods: {}, not_served: [], active: true },
+    ],
   })
   expect(parseCatalog('plans: &none []\nproviders: *none\n')).toEqual({ plans: [], providers: [] })
 })
@@ -143,7 +145,7 @@ describe('a catalog file is refused if it', () => {
     expect(errors).toEqual([
       'line 2, column 5: providers.0.provider_id: is missing, expected string',
       'line 3, column 15: providers.0.chain_id: expected string, received number; put it in quotes',
-      'line 4, column 33: providers.0.rpc.1: must hold no user or password: GET /providers shows it to everyone',
+      'line 4, column 33: providers.0.rpc.1: must hold no user or password; send them by headers',
       'line 5, column 5: providers.0.weight: is nothing that can be said here',
       'line 8, column 5: Map keys must be unique',
       'line 9, column 20: plans.0.asset_address: expected string, received number; put it in quotes',

@@ -2,6 +2,8 @@ import { Amount, Ecosystem, TransferMethod } from '@tollgate/protocol'
 import { isPlainHttpToPublicHost, PLAIN_HTTP_REFUSED } from '@tollgate/service'
 import { z } from 'zod'
 import { problemsOfPlan } from './plan'
+import { UpstreamHeaders } from './secrets/upstream-headers'
+import { UpstreamUrl, withPlaceholders } from './secrets/upstream-url'
 import { parseYaml } from './yaml-diagnostics'
 
 /** One line, without spaces at its ends: names are displayed, and compared with requests. */
@@ -13,19 +15,6 @@ const name = (max: number) =>
     .regex(/^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$/u, 'must be text on one line, without spaces at its ends')
 
 const chainName = name(64)
-
-const BaseUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an address such as https://node.example/path' })
-  .max(2048)
-  .regex(/^[\x21-\x7e]*$/, 'must be an address without spaces and in ASCII')
-  .refine((url) => !hasCredentials(url), 'must hold no user or password: GET /providers shows it to everyone')
-  .refine((url) => !url.includes('#'), 'must hold no #')
-
-function hasCredentials(text: string) {
-  if (!URL.canParse(text)) return false
-  const { username, password } = new URL(text)
-  return username !== '' || password !== ''
-}
 
 const PlanId = z.int().min(1).max(2_147_483_647)
 
@@ -72,8 +61,9 @@ const CatalogProvider = z.strictObject({
   category: Ecosystem,
   chain_id: chainName,
   network: chainName.optional(),
-  rpc: z.array(BaseUrl).default([]),
-  rest: z.array(BaseUrl).default([]),
+  rpc: z.array(UpstreamUrl).default([]),
+  rest: z.array(UpstreamUrl).default([]),
+  headers: UpstreamHeaders.default({}),
   description: z
     .string()
     .max(1024)
@@ -113,7 +103,7 @@ const ProductionCatalogFile = CatalogFile.superRefine(({ providers }, context) =
   for (const [index, provider] of providers.entries())
     for (const transport of ['rpc', 'rest'] as const)
       for (const [place, url] of provider[transport].entries())
-        if (isPlainHttpToPublicHost(url))
+        if (isPlainHttpToPublicHost(withPlaceholders(url)))
           context.addIssue({
             code: 'custom',
             path: ['providers', index, transport, place],

@@ -2,6 +2,8 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { caip2, Ecosystem, TransferMethod } from '@tollgate/protocol'
 import { z } from 'zod'
 import { chainsOf } from './chains'
+import { type ProviderSecrets } from './secrets/provider-secrets'
+import { type Access } from './secrets/resolve-access'
 
 /** `amount` in smallest units of the asset. */
 export type Plan = {
@@ -28,39 +30,58 @@ export type Plan = {
  * `network`: the chain's name, if the provider states it. `methods`: the cost in credits of each method that does not cost one.
  * `notServed`: the methods that the catalog file adds to those that no node serves over HTTP.
  */
-export type Provider = {
+export type Provider = Access & {
   id: number
   key: string
   category: Ecosystem
   chainId: string
   network: string | null
-  rpc: string[]
-  rest: string[]
   description: string
   methods: Record<string, number>
   notServed: string[]
 }
 
-/** `provider`: the key of a provider in the configuration. `chain`: its CAIP-2 id. */
-export type Endpoint = { provider: string; chain: string; baseUrl: string }
+/**
+ * `provider`: the key of a provider in the configuration. `chain`: its CAIP-2 id. `baseUrl`: names the upstream, without its secrets.
+ * `url`, `headers`: as they are sent, so never shown.
+ */
+export type Endpoint = {
+  provider: string
+  chain: string
+  baseUrl: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  secrets: readonly string[]
+}
 
 /** The upstreams of a chain, in order. The first provider's weights are charged. `chain`: its CAIP-2 id. */
 export type Route = { provider: Provider; chain: string; endpoints: readonly Endpoint[] }
 
 export function endpointsOf(provider: Provider, transport: 'rpc' | 'rest'): Endpoint[] {
-  const { key, category: ecosystem, chainId } = provider
+  const { key, category: ecosystem, chainId, headers, secrets } = provider
   const chain = caip2({ ecosystem, chainId })
-  return provider[transport].map((baseUrl) => ({ provider: key, chain, baseUrl }))
+  // With headers, one address may be two accounts. No URL of a catalog has a fragment.
+  const account = Object.keys(headers).length > 0 ? `#${key}` : ''
+  return provider[transport].map(({ text, url }) => ({
+    provider: key,
+    chain,
+    baseUrl: `${text}${account}`,
+    url,
+    headers,
+    secrets,
+  }))
 }
 
 /** A retired plan is sold for this long at most. */
 const MAX_AGE_MS = 1_000
 
 const Methods = z.record(z.string(), z.int().min(1))
+const Headers = z.record(z.string(), z.string())
 
 export type Catalog = ReturnType<typeof createCatalog>
 
-export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
+/** `reach`: puts in the secrets of providers, and leaves out those that lack one. */
+export function createCatalog({ prisma }: GatewayDatabase, now: () => Date, reach: ProviderSecrets) {
   const readPlans = cached(now, async () => {
     const rows = await prisma.plan.findMany({ orderBy: { id: 'asc' } })
     const list = rows.map((row): Plan => ({
@@ -77,11 +98,14 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
       where: { active: true },
       orderBy: [{ position: 'asc' }, { id: 'asc' }],
     })
-    const list = rows.map((row): Provider => ({
-      ...row,
-      category: Ecosystem.parse(row.category),
-      methods: Methods.parse(row.methods),
-    }))
+    const list: Provider[] = await reach(
+      rows.map((row) => ({
+        ...row,
+        category: Ecosystem.parse(row.category),
+        methods: Methods.parse(row.methods),
+        headers: Headers.parse(row.headers),
+      })),
+    )
     const routes = routesOf(list)
     const findRoute = (category: string, chainId: string, transport: 'rpc' | 'rest') =>
       routes.get(routeKey(category, chainId, transport))

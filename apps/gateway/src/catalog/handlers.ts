@@ -10,9 +10,10 @@ import { type Request, type Response } from 'express'
 import { type Catalog, type Plan, type Provider } from './catalog'
 import { getCallPrices, notServedOf, pricePerCredit, type CallPrices } from './call-prices'
 import { type Chains } from './chains'
+import { publicUrlsOf } from './public-urls'
 import { type Supported } from './supported'
 
-export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
+export function createCatalogHandlers(catalog: Catalog, supported: Supported, publicUrl: string) {
   return {
     async plans(_req: Request, res: Response) {
       const plans = await catalog.getActivePlans()
@@ -29,7 +30,7 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
 
     async providers(_req: Request, res: Response) {
       const [providers, chains] = await Promise.all([catalog.getProviders(), catalog.readChains()])
-      res.json({ data: providers.map((provider) => providerAnswer(provider, chains)) })
+      res.json({ data: providers.map((provider) => providerAnswer(provider, chains, publicUrl)) })
     },
 
     async provider(req: Request, res: Response) {
@@ -41,7 +42,7 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
       const provider = candidates.find(({ key }) => key === id)
       if (!provider)
         throw new ApiError('NOT_FOUND', 'There is no such provider on that chain; see GET /providers')
-      res.json({ data: providerAnswer(provider, chains) })
+      res.json({ data: providerAnswer(provider, chains, publicUrl) })
     },
 
     async supported(_req: Request, res: Response) {
@@ -66,14 +67,14 @@ export const planAnswer = (plan: Plan, calls: CallPrices[]): PricingPlan => ({
   calls,
 })
 
-const providerAnswer = (provider: Provider, chains: Chains): ProviderAnswer => ({
+const providerAnswer = (provider: Provider, chains: Chains, publicUrl: string): ProviderAnswer => ({
   id: provider.id,
   provider_id: provider.key,
   category: provider.category,
   chain_id: provider.chainId,
   network: chains.findIn(provider.category, provider.chainId)?.network ?? provider.chainId,
-  rpc: provider.rpc,
-  rest: provider.rest,
+  rpc: publicUrlsOf(provider, 'rpc', publicUrl),
+  rest: publicUrlsOf(provider, 'rest', publicUrl),
   description: provider.description,
   methods: provider.methods,
   not_served: notServedOf(provider),

@@ -6,7 +6,10 @@ type Columns<Row> = Omit<Row, 'createdAt' | 'updatedAt'>
 
 /** Addresses in canonical spelling. */
 export type PlanRow = Omit<Columns<GatewayModels.Plan>, 'amount'> & { amount: string }
-export type ProviderRow = Omit<Columns<GatewayModels.Provider>, 'id' | 'methods'> & { methods: Weights }
+export type ProviderRow = Omit<Columns<GatewayModels.Provider>, 'id' | 'methods' | 'headers'> & {
+  methods: Weights
+  headers: Record<string, string>
+}
 type Weights = Record<string, number>
 
 /** File field -> column, for the columns that a file can change. */
@@ -68,6 +71,7 @@ const providerRow = (provider: CatalogProvider, position: number): ProviderRow =
   network: provider.network ?? null,
   rpc: provider.rpc,
   rest: provider.rest,
+  headers: provider.headers,
   description: provider.description,
   methods: Object.fromEntries(Object.entries(provider.methods).filter(([, weight]) => weight !== 1)),
   notServed: [...new Set(provider.not_served)].sort(),
@@ -78,4 +82,5 @@ const providerRow = (provider: CatalogProvider, position: number): ProviderRow =
 export const storedProvider = (row: Omit<Columns<GatewayModels.Provider>, 'id'>): ProviderRow => ({
   ...row,
   methods: row.methods as Weights,
+  headers: row.headers as ProviderRow['headers'],
 })

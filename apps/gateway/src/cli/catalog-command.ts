@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { applyCatalog } from '../catalog/apply'
+import { findMissingSecrets, findOpenKeys } from '../catalog/secrets/check-secrets'
 import { parseCatalog } from '../catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from '../catalog/yaml-diagnostics'
 import { Environment } from '../config'
@@ -28,11 +29,15 @@ async function apply({ file, dryRun }: { file: string; dryRun: boolean }, io: Co
   const isProduction = readEnvironment(Mode, io.environment).NODE_ENV === 'production'
   const url = databaseUrl(io)
   const catalog = parseCatalog(await textOf(file), { isProduction })
+  const missing = await findMissingSecrets(catalog, io.environment, { isProduction })
+  if (missing.length > 0 && !dryRun)
+    throw new CatalogError(`The catalog was not applied:\n${missing.map((line) => `  ${line}`).join('\n')}`)
   await withDatabase({ url }, io, async (database) => {
     const lines = await applyCatalog(database, catalog, { dryRun })
     const all = lines.length > 0 ? lines : ['nothing changed']
     io.out(`${[...(dryRun ? ['dry run: nothing is written'] : []), ...all].join('\n')}\n`)
   })
+  for (const line of [...missing, ...findOpenKeys(catalog)]) io.err(`warning: ${line}\n`)
   if (!catalog.plans.some(({ active }) => active)) io.err('warning: no plan is sold after this\n')
   if (!catalog.providers.some(({ active }) => active)) io.err('warning: no provider serves after this\n')
   return 0

@@ -94,8 +94,13 @@ decimals are fixed: retire the plan, and add another with a new id.
 The providers of a chain are tried in the order of FILE, the addresses of each in its order.
 The first one decides what a method costs.
 
-Base URLs are public in GET /providers. They must not contain a user or password, and
-should not contain a private key.
+Secrets are not in FILE: in a URL of a provider, and in the values of its headers,
+\${env:NAME} stands for a variable, and \${file:/path} for the content of a file. The
+database stores these references; each gateway reads the values, and a changed file within
+two seconds. An active provider whose secret is missing where this command runs is
+refused; with --dry-run it is a warning. A URL without a secret is public in
+GET /providers; in place of one with a secret, or with headers, the gateway's own URL of
+the chain stands there.
 
 The gateway asks every provider of a plan's chain whether a contract wallet accepts a
 sign-in (EIP-1271); one refusal refuses it. A single provider is trusted with every

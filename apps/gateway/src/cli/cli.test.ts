@@ -124,6 +124,61 @@ describe('gateway catalog apply', () => {
     expect(await apply({})).toMatchObject({ code: 0 })
   })
 
+  test('refuses an active provider whose secret is missing, and a dry run warns', async () => {
+    const DATABASE_URL = await migratedDatabase('gateway')
+    const keyed = (rpc: string, active = true) => providerOf({ chain_id: '1', rpc: [rpc], active })
+    const file = (provider: object) =>
+      fileWith(stringify({ plans: [planOf()], providers: [provider] }), 'keyed.yaml')
+    const apply = (provider: object, more: NodeJS.ProcessEnv = {}, ...options: string[]) =>
+      gateway(['catalog', 'apply', file(provider), ...options], { DATABASE_URL, ...more })
+    const lacking = keyed('https://node.example/${env:NODE_KEY}/${file:/nowhere/key}')
+    const problems = [
+      'provider "provider-1" (evm, 1): the variable NODE_KEY is not set',
+      'provider "provider-1" (evm, 1): the file /nowhere/key is not there',
+    ]
+    expect(await apply(lacking)).toEqual({
+      code: 1,
+      out: '',
+      err: `gateway: The catalog was not applied:\n${problems.map((line) => `  ${line}\n`).join('')}`,
+    })
+    expect(await apply(lacking, {}, '--dry-run')).toMatchObject({
+      code: 0,
+      err: problems.map((line) => `warning: ${line}\n`).join(''),
+    })
+    expect(await apply(keyed('https://node.example/${env:NODE_KEY}', false))).toMatchObject({ code: 0 })
+    const key = 'of-a-secret'
+    expect(await apply(keyed('${env:NODE_URL}'), { NODE_URL: `http://node.example/${key}` })).toMatchObject({
+      code: 0,
+      err: '',
+    })
+    const insecure = await apply(keyed('${env:NODE_URL}'), {
+      NODE_URL: `http://node.example/${key}`,
+      NODE_ENV: 'production',
+    })
+    expect(insecure).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('http:// to a public host') as string,
+    })
+    expect(insecure.err).not.toContain(key)
+  })
+
+  test('warns of a key that is written into a URL, and shows it nowhere', async () => {
+    const DATABASE_URL = await migratedDatabase('gateway')
+    const apply = (rpc: string) => {
+      const providers = [providerOf({ chain_id: '1', rpc: [rpc] })]
+      const file = fileWith(stringify({ plans: [planOf()], providers }), 'open-key.yaml')
+      return gateway(['catalog', 'apply', file], { DATABASE_URL })
+    }
+    const key = '0123456789abcdef0123456789abcdef'
+    const written = await apply(`https://node.example/v3/${key}`)
+    expect(written).toMatchObject({ code: 0, err: expect.stringContaining('seems to hold a key') as string })
+    const replaced = await apply('https://node.example/v3')
+    expect(replaced.out).toBe(
+      '~ provider "provider-1" (evm, 1) rpc: ["https://node.example/v3/[key]"] -> ["https://node.example/v3"]\n',
+    )
+    expect(written.out + written.err).not.toContain(key)
+  })
+
   test('prints its changes, and none when repeated', async () => {
     const DATABASE_URL = await migratedDatabase('gateway')
     const apply = (...more: string[]) => gateway(['catalog', 'apply', valid(), ...more], { DATABASE_URL })

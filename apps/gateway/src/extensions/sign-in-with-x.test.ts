@@ -16,8 +16,7 @@ import {
 import { getAddress, Wallet, Signature, type BaseWallet } from 'ethers'
 import { createContractWallets } from '../auth/contract-wallets'
 import { createNonces } from '../auth/nonces'
-import { createCatalog } from '../catalog/catalog'
-import { cosmosPlanOf, planOf } from '../testing/catalog'
+import { cosmosPlanOf, planOf, openCatalog } from '../testing/catalog'
 import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -44,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-const catalogOf = () => createCatalog(gateway.database, gateway.clock.now)
+const catalogOf = () => openCatalog(gateway.database, gateway.clock.now)
 
 const partsAt = (publicUrl: string) => ({
   nonces: createNonces(gateway.store),

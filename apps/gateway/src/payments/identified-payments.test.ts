@@ -1,6 +1,6 @@
 import { encodeJson } from '@tollgate/protocol'
 import { randomBytes } from 'node:crypto'
-import { createCatalog } from '../catalog/catalog'
+import { openCatalog } from '../testing/catalog'
 import { balanceOf } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -155,7 +155,7 @@ describe('a payment identifier', () => {
     gateway.facilitator.refuse(undefined)
     const { id, nonce } = await recordOf(wallet.address)
     const failed = (await payments.find(id))!
-    const plan = (await createCatalog(gateway.database, gateway.clock.now).findPlan(1))!
+    const plan = (await openCatalog(gateway.database, gateway.clock.now).findPlan(1))!
     const authorization = { plan, payer: wallet.address, nonce }
     const identifier = { id: 'a-second-identifier', fingerprint: 'of its request' }
     const { request } = failed

@@ -3,7 +3,7 @@ import { createLogger } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createCatalog } from '../catalog/catalog'
+import { openCatalog } from '../testing/catalog'
 import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
 import { clientKey, type Behaviour } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
@@ -165,7 +165,7 @@ describe('a payment whose outcome is unknown', () => {
 describe('a crash', () => {
   async function leftBehind(status: string) {
     const wallet = gateway.wallet()
-    const plan = await createCatalog(gateway.database, gateway.clock.now).findPlan(1)
+    const plan = await openCatalog(gateway.database, gateway.clock.now).findPlan(1)
     const payment = await signPayment(wallet.signer, { payTo: plan!.payTo, amount: plan!.amount.toString() })
     const request = {
       x402Version: 1,

@@ -1,5 +1,10 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { createMetrics } from '@tollgate/service'
 import { type z } from 'zod'
+import { createCatalog } from '../catalog/catalog'
 import { CatalogFile } from '../catalog/catalog-file'
+import { createProviderSecrets } from '../catalog/secrets/provider-secrets'
+import { readableLog } from './log'
 import { usdc } from './payment'
 
 export type CatalogEntries = z.input<typeof CatalogFile>
@@ -45,3 +50,16 @@ export const providerOf = (changes: Partial<ProviderEntry> & Pick<ProviderEntry,
 })
 
 export const catalogOf = (given: CatalogEntries): CatalogFile => CatalogFile.parse(given)
+
+/** The catalog as a gateway without secrets reads it. */
+export const openCatalog = (database: GatewayDatabase, now: () => Date) =>
+  createCatalog(
+    database,
+    now,
+    createProviderSecrets({
+      variables: {},
+      isProduction: false,
+      logger: readableLog().logger,
+      metrics: createMetrics(),
+    }),
+  )

@@ -37,6 +37,8 @@ type Options = {
   redisUrl?: string
   settleTimeoutMs?: number
   metrics?: Metrics
+  /** Of the process, for the secrets of the catalog. */
+  variables?: NodeJS.ProcessEnv
 }
 
 /**
@@ -86,6 +88,7 @@ export async function testGateway(options: Options = {}) {
   closeLater(() => tracing.close())
   const gateway = composeGateway({
     environment,
+    variables: options.variables ?? {},
     database,
     store,
     facilitator: client,

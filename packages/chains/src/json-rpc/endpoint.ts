@@ -66,8 +66,18 @@ export type Endpoint = ReturnType<typeof createEndpoint>
 /** The latest failure, and the first one since the latest response: undefined if it responded since. By `performance.now()`. */
 type Failures = { message: string; at: number; since: number | undefined }
 
+type EndpointOptions = {
+  timeoutMs: number
+  agent: Agent
+  headers?: Readonly<Record<string, string>> | undefined
+}
+
 /** One JSON-RPC URL. Its identity is checked before any other request. */
-export function createEndpoint(url: string, identity: Identity, timeoutMs: number, agent: Agent) {
+export function createEndpoint(
+  url: string,
+  identity: Identity,
+  { timeoutMs, agent, headers }: EndpointOptions,
+) {
   let identified: { check: Promise<void>; at: number } | undefined
   let takesBatches = true
   let failures: Failures | undefined
@@ -95,7 +105,7 @@ export function createEndpoint(url: string, identity: Identity, timeoutMs: numbe
     try {
       const { statusCode, body } = await request(url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(message),
         signal,
         dispatcher: agent,

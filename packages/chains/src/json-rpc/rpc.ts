@@ -28,12 +28,19 @@ const INSPECT_TIMEOUT_MS = 1_000
  * still grows becomes the preferred one. Rejects with `ChainUnavailable` if no endpoint gives a usable response.
  */
 export function createJsonRpc(
-  { name, rpcUrls, rpcTimeoutMs }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs'>,
+  {
+    name,
+    rpcUrls,
+    rpcHeaders = [],
+    rpcTimeoutMs,
+  }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcHeaders' | 'rpcTimeoutMs'>,
   protocol: NodeProtocol,
   compareMs = COMPARE_MS,
 ) {
   const agent = createAgent()
-  const endpoints = rpcUrls.map((url) => createEndpoint(url, protocol.identity, rpcTimeoutMs, agent))
+  const endpoints = rpcUrls.map((url, index) =>
+    createEndpoint(url, protocol.identity, { timeoutMs: rpcTimeoutMs, agent, headers: rpcHeaders[index] }),
+  )
   let preferred = 0
   let comparedAt = performance.now()
   let lastHeights: (bigint | undefined)[] = []

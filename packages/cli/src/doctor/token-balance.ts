@@ -19,9 +19,11 @@ export async function readTokenBalance(
   const known = data.filter(
     ({ category, chain_id }) => category === plan.ecosystem && chain_id === plan.chain_id,
   )
-  const node = own ?? known.flatMap(({ rpc }) => rpc)[0]
+  // A URL of the gateway itself, in place of a provider's with a key, takes no call without a payment.
+  const open = (urls: readonly string[]) => urls.find((address) => !address.startsWith(`${url}/`))
+  const node = own ?? open(known.flatMap(({ rpc }) => rpc))
   if (plan.ecosystem === 'evm') return node === undefined ? undefined : evmBalance(node, plan, address)
-  const rest = known.flatMap((provider) => provider.rest)[0]
+  const rest = open(known.flatMap((provider) => provider.rest))
   if (rest !== undefined) return cosmosBalance(rest, plan, address)
   return node === undefined ? undefined : cosmosBalanceByRpc(node, plan, address)
 }

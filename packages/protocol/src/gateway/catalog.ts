@@ -93,8 +93,12 @@ export const Provider = z
     category: Ecosystem.describe('The ecosystem of its chain.'),
     chain_id: z.string().describe('The chain it serves.'),
     network: z.string().describe('That chain’s name; its id if it has none.'),
-    rpc: z.array(z.string()).describe('Base URLs for calls over `rpc`.'),
-    rest: z.array(z.string()).describe('Base URLs for calls over `rest`; may be empty.'),
+    rpc: z
+      .array(z.string())
+      .describe(
+        'Base URLs for calls over `rpc`. In place of one that needs a key, this service’s own plain URL of the chain.',
+      ),
+    rest: z.array(z.string()).describe('Base URLs for calls over `rest`, likewise; may be empty.'),
     description: z.string().describe('A description for display.'),
     methods: methodCredits,
     not_served: notServed,

@@ -1,6 +1,7 @@
 import { callWithActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { classifyAnswer, type BatchResponses, type ResponseClass } from './classify-answer'
+import { hideSecrets } from './hide-secrets'
 import { type RefusalKind } from './provider-refusals'
 import { recogniseSent } from './recognise-sent'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
@@ -45,12 +46,13 @@ export function attemptAt(
   traceparent?: string,
 ): Promise<Attempt> {
   const { upstreams, outgoing, caller, wallet, span, timeoutMs, responseTimeoutMs } = options
-  const request = buildRequest(endpoint.baseUrl, outgoing, traceparent)
+  const request = buildRequest(endpoint, outgoing, traceparent)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
-  return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
-    (exchanged) => callWithActiveSpan(span, () => judge(endpoint, exchanged, options, startedAt)),
-  )
+  const { secrets } = endpoint
+  const exchanging = exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot })
+  const exchanged = secrets.length > 0 ? exchanging.then((given) => hideSecrets(given, secrets)) : exchanging
+  return exchanged.then((given) => callWithActiveSpan(span, () => judge(endpoint, given, options, startedAt)))
 }
 
 /** The span names the provider only: a base URL can hold a key. */
@@ -112,7 +114,7 @@ async function judgeRepeat(
 ): Promise<Attempt> {
   const { upstreams, outgoing, caller, wallet, timeoutMs } = options
   const recognised = await recogniseSent(answer, outgoing, async (lookup) => {
-    const request = buildRequest(endpoint.baseUrl, lookup)
+    const request = buildRequest(endpoint, lookup)
     const slot = upstreams.slotAt(String(request.origin), wallet)
     const found = await exchange(upstreams.dispatcher, request, { timeoutMs, caller, slot })
     if (found.outcome !== 'answered') return undefined

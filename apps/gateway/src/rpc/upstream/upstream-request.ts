@@ -1,6 +1,7 @@
 import { memberTexts, type RpcRequest } from '@tollgate/protocol'
 import { type Dispatcher } from 'undici'
 import { type CallKind } from '../call-kind'
+import { type Endpoint } from '../../catalog/catalog'
 import { resolveUrl } from '../resource-path'
 
 export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {
@@ -11,14 +12,14 @@ export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transpor
   acceptEncoding: string | undefined
 }
 
-/** Of the caller's headers only these two are passed on; `traceparent` is our own. */
+/** Few headers of the caller are passed on, and those of the catalog win; `traceparent` is our own. */
 export function buildRequest(
-  baseUrl: string,
+  endpoint: Pick<Endpoint, 'url' | 'headers'>,
   outgoing: UpstreamRequest,
   traceparent?: string,
 ): Dispatcher.DispatchOptions {
   const { resource, method, payload, accept, acceptEncoding } = outgoing
-  const { origin, pathname, search } = resolveUrl(baseUrl, resource)
+  const { origin, pathname, search } = resolveUrl(endpoint.url, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
   if (traceparent !== undefined) headers.traceparent = traceparent
@@ -27,7 +28,7 @@ export function buildRequest(
     origin,
     path: pathname + (method === 'POST' ? search : withQueryParameters(search, payload.toString())),
     method,
-    headers,
+    headers: { ...headers, ...endpoint.headers },
     body: method === 'POST' ? payload : null,
   }
 }

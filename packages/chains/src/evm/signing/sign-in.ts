@@ -43,7 +43,9 @@ export async function verifyContractSignIn(
   if (!bytes.test(signature) || isWrapper(signature)) return false
   const call = { to: address, data: askContract(personalDigest(message), signature), gas: quantity(MAX_GAS) }
   const verdicts = await Promise.allSettled(
-    nodes.rpcUrls.map((url) => vouchedAt({ ...nodes, rpcUrls: [url] }, call)),
+    nodes.rpcUrls.map((url, index) =>
+      vouchedAt({ ...nodes, rpcUrls: [url], rpcHeaders: [nodes.rpcHeaders?.[index] ?? {}] }, call),
+    ),
   )
   const given = verdicts.filter((verdict) => verdict.status === 'fulfilled')
   if (given.length > 0) return given.every(({ value }) => value)

@@ -153,6 +153,18 @@ describeInBrowser('the console of a merchant', () => {
     await page.close()
   })
 
+  test('gets no code for a price that is refused', async () => {
+    const page = await pages.signUp()
+    await goTo(page, 'Get paid')
+    await page.getByRole('heading', { name: '1. Install' }).waitFor()
+    await page.getByRole('textbox', { name: /^Price/ }).fill('1,000')
+    await page.getByText('The code is shown once the price is right.').waitFor()
+    expect(await page.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
+    await page.getByRole('textbox', { name: /^Price/ }).fill('1.5')
+    await page.getByText("price: '$1.5'").first().waitFor()
+    await page.close()
+  })
+
   test('deletes the account, which cannot sign in again', async () => {
     const email = newEmail()
     const page = await pages.signUp(email)

@@ -128,7 +128,7 @@ export const merchant = {
     failures: {
       title: 'Failures by reason',
       none: 'No payment failed in these days.',
-      toList: 'Failed settlements',
+      counted: 'Most are refused before anything is sent: those are only counted, and in no list.',
     },
     latest: {
       title: 'Latest settlements',
@@ -406,6 +406,7 @@ export const merchant = {
     assetOn: (symbol: string, network: string) => `${isolated(symbol)} on ${network}`,
     price: (symbol: string) => `Price in ${symbol}`,
     priceRead: (amount: string) => `Buyers pay ${amount}`,
+    priceNeeded: 'The code is shown once the price is right.',
     priceWrong: (decimals: number) =>
       `An amount above 0 with at most ${decimals} decimals, and nothing between thousands.`,
     priceTooLow: (least: string) => `At least ${least}.`,

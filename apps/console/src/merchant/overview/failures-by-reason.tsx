@@ -1,5 +1,4 @@
-import { Anchor, Box, Group, Stack, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Box, Group, Stack, Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { readableNumber } from '../../ui/format'
 import { Section } from '../../ui/section'
@@ -12,16 +11,10 @@ export function FailuresByReason({ metrics }: { metrics: readonly DayMetrics[] }
   const failures = failuresOf(metrics)
   const most = failures[0]?.failed ?? 1
   return (
-    <Section
-      title={texts.title}
-      actions={
-        failures.length > 0 && (
-          <Anchor component={Link} href="/settlements?state=failed" size="sm">
-            {texts.toList}
-          </Anchor>
-        )
-      }
-    >
+    <Section title={texts.title}>
+      <Text size="sm" c="dimmed" mb="sm">
+        {texts.counted}
+      </Text>
       {failures.length === 0 ? (
         <Text size="sm" c="dimmed">
           {texts.none}

@@ -45,13 +45,6 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
 
   const amount = parseUnits(price, asset.decimals)
   const problem = problemOf(amount, asset)
-  const offer: Offer = {
-    facilitator,
-    network: asset.network,
-    asset,
-    price: problem === undefined ? formatUnits(amount ?? 0n, asset.decimals) : leastOf(asset),
-    payTo: isAddress(payTo.trim()) ? payTo.trim() : texts.placeholder,
-  }
   return (
     <>
       <Section title={texts.values}>
@@ -84,29 +77,50 @@ export function SnippetBuilder({ facilitator, assets, named }: Props) {
         </SimpleGrid>
       </Section>
       {others.length > 0 && <NotCovered assets={others.map(nameOf)} />}
-      <Tabs
-        value={framework}
-        onChange={(value) => setFramework((value ?? 'express') as Framework)}
-        keepMounted={false}
-      >
-        <Tabs.List>
-          {frameworks.map((one) => (
-            <Tabs.Tab key={one} value={one}>
-              {texts.frameworks[one]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {frameworks.map((one) => (
-          <Tabs.Panel key={one} value={one} pt="md">
-            <SnippetSteps snippet={snippetOf(one, offer)} />
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      {problem === undefined ? (
+        <Snippets
+          framework={framework}
+          onChoose={setFramework}
+          offer={{
+            facilitator,
+            network: asset.network,
+            asset,
+            price: formatUnits(amount ?? 0n, asset.decimals),
+            payTo: isAddress(payTo.trim()) ? payTo.trim() : texts.placeholder,
+          }}
+        />
+      ) : (
+        <Alert color="gray" icon={<IconInfoCircle aria-hidden />}>
+          {texts.priceNeeded}
+        </Alert>
+      )}
     </>
   )
 }
 
-/** For a price that is not one. */
+type SnippetsProps = { offer: Offer; framework: Framework; onChoose: (framework: Framework) => void }
+
+const Snippets = ({ offer, framework, onChoose }: SnippetsProps) => (
+  <Tabs
+    value={framework}
+    onChange={(value) => onChoose((value ?? 'express') as Framework)}
+    keepMounted={false}
+  >
+    <Tabs.List>
+      {frameworks.map((one) => (
+        <Tabs.Tab key={one} value={one}>
+          {texts.frameworks[one]}
+        </Tabs.Tab>
+      ))}
+    </Tabs.List>
+    {frameworks.map((one) => (
+      <Tabs.Panel key={one} value={one} pt="md">
+        <SnippetSteps snippet={snippetOf(one, offer)} />
+      </Tabs.Panel>
+    ))}
+  </Tabs>
+)
+
 const leastOf = ({ minAmount, decimals }: ListedAsset) => formatUnits(BigInt(minAmount), decimals)
 
 function problemOf(amount: bigint | undefined, asset: ListedAsset): string | undefined {

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
 import { readableLog } from './testing/log'
 import { stopRedisServers, hasRedisServer, startRedisServer } from './testing/redis'
@@ -122,7 +125,11 @@ withRedis('in Redis (TEST_REDIS_URL)', () => {
   })
 })
 
-afterEach(stopRedisServers)
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+  await stopRedisServers()
+})
 
 const withOwnRedis = hasRedisServer ? describe : describe.skip
 withOwnRedis('while Redis is unavailable (redis-server on the PATH)', () => {
@@ -170,6 +177,64 @@ withOwnRedis('while Redis is unavailable (redis-server on the PATH)', () => {
     await store.close()
   })
 
+  test.each<[string, string]>([
+    ['a replica', "READONLY You can't write against a read only replica."],
+    ['a replica, in a script', 'ERR Error running script (call to f_1): @user_script:1: -READONLY no writes'],
+    [
+      'a replica without its primary',
+      "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is 'no'.",
+    ],
+    ['a primary that lost its replicas', 'NOREPLICAS Not enough good replicas to write.'],
+    ['a server that loads its data', 'LOADING Redis is loading the dataset in memory'],
+    ['a node of a cluster that is down', 'CLUSTERDOWN The cluster is down'],
+    ['a node of a cluster that was demoted', 'MOVED 3999 127.0.0.1:6381'],
+  ])('a connection to %s is replaced', async (_, error) => {
+    const server = await startAnsweringServer(error)
+    const { logger, line } = readableLog()
+    const store = await openEphemeralStore({ logger, redisUrl: server.url })
+    closing.push(() => store.close())
+    await expect(store.setOnce('a', '1', 60)).rejects.toMatchObject(unavailable)
+    expect((await line('Redis connection lost')).level).toBe('warn')
+    await line('Redis connection restored')
+    expect(server.connections()).toBe(2)
+  })
+
+  test('a failover that leaves the connection open is followed within five seconds', async () => {
+    const [old, promoted] = [await startRedisServer(), await startRedisServer()]
+    let leader = old
+    const proxy = createServer((socket) => {
+      const inner = connect(Number(new URL(leader.url).port), '127.0.0.1')
+      for (const [from, to] of [
+        [socket, inner],
+        [inner, socket],
+      ] as const) {
+        from.pipe(to)
+        from.on('error', () => to.destroy())
+      }
+    }).listen(0, '127.0.0.1')
+    closing.push(() => proxy.close())
+    await once(proxy, 'listening')
+    const redisUrl = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const store = await openEphemeralStore({ logger: readableLog().logger, redisUrl })
+    closing.push(() => store.close())
+    await store.set('a', '1', 60)
+
+    const admin = await openEphemeralStore({ logger: readableLog().logger, redisUrl: old.url })
+    closing.push(() => admin.close())
+    await admin.redis?.replicaof('127.0.0.1', Number(new URL(promoted.url).port))
+    leader = promoted
+    const promotedAt = performance.now()
+    let isBack = false
+    while (!isBack && performance.now() - promotedAt < 20_000) {
+      isBack = await store.setOnce(randomUUID(), '1', 60).catch((error: unknown) => {
+        expect(error).toMatchObject(unavailable)
+        return false
+      })
+      await nextTurn()
+    }
+    expect(performance.now() - promotedAt).toBeLessThan(5_000)
+  })
+
   test('close does not wait for it', async () => {
     const redis = await startRedisServer()
     const store = await openEphemeralStore({ logger: readableLog().logger, redisUrl: redis.url })
@@ -179,3 +244,22 @@ withOwnRedis('while Redis is unavailable (redis-server on the PATH)', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 })
+
+/** A server of the protocol that is ready, and answers each write with this error. */
+async function startAnsweringServer(error: string) {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      const isInfo = /info/i.test(data.toString())
+      socket.write(isInfo ? '$11\r\nloading:0\r\n\r\n' : `-${error}\r\n`)
+    })
+  }).listen(0, '127.0.0.1')
+  closing.push(() => server.close())
+  await once(server, 'listening')
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => connections,
+  }
+}

@@ -38,6 +38,13 @@ export type EphemeralStoreOptions = {
 const COMMAND_TIMEOUT_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
 const MAX_RECONNECT_DELAY_MS = 2_000
+/** The longest pause between two looks at a server that loads its data. */
+const MAX_LOADING_DELAY_MS = 1_000
+/** A server that is no primary closes the connection at most so often. */
+const RECONNECT_INTERVAL_MS = 1_000
+
+/** Errors of a server that is no primary, or not yet: a new connection may lead to one. Old versions wrap those of scripts. */
+const NO_PRIMARY = /(?:^|[ -])(?:READONLY|MASTERDOWN|NOREPLICAS|LOADING|CLUSTERDOWN|MOVED) /
 
 /** Opens the store. If Redis is unavailable, the service starts without it and the store keeps reconnecting. */
 export async function openEphemeralStore(options: EphemeralStoreOptions): Promise<EphemeralStore> {
@@ -53,6 +60,8 @@ async function openRedis(
   url: string,
   { keyPrefix, logger, metrics }: { keyPrefix: string; logger: Logger; metrics: Metrics | undefined },
 ): Promise<EphemeralStore> {
+  let isDisconnected = false
+  let nextReconnectAt = 0
   const redis = new Redis(url, {
     keyPrefix,
     lazyConnect: true,
@@ -64,11 +73,19 @@ async function openRedis(
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     disableClientInfo: true,
+    maxLoadingRetryTime: MAX_LOADING_DELAY_MS,
     retryStrategy: (times) =>
       Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS) * (0.5 + Math.random() / 2),
+    reconnectOnError(error) {
+      const isDue = NO_PRIMARY.test(error.message) && performance.now() >= nextReconnectAt
+      if (!isDue) return false
+      nextReconnectAt = performance.now() + RECONNECT_INTERVAL_MS
+      logger.warn('Redis connection lost', { error })
+      isDisconnected = true
+      return true
+    },
   })
   if (metrics) exportRedis(metrics, redis)
-  let isDisconnected = false
   redis.on('error', (error: unknown) => {
     if (!isDisconnected) logger.warn('Redis connection lost', { error })
     isDisconnected = true

@@ -33,6 +33,7 @@ import { type createKeyHandlers } from './keys/handlers'
 import { type createPayerAccountHandlers } from './payer-accounts/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
 import { type createRpcHandlers } from './rpc/handlers'
+import { HEIGHT_HEADERS } from './rpc/node-headers'
 import { type createPlainHandlers } from './rpc/plain-handlers'
 
 const BODY_LIMIT_BYTES = 32_768
@@ -155,6 +156,7 @@ export function createApp(dependencies: AppDependencies) {
         'access-control-expose-headers',
         'traceparent',
         'tracestate',
+        ...HEIGHT_HEADERS,
       ],
       exposedHeaders: [
         'X-PAYMENT-RESPONSE',
@@ -163,6 +165,7 @@ export function createApp(dependencies: AppDependencies) {
         'X-Credits-Charged',
         'X-Credits-Remaining',
         'Link',
+        'Grpc-Metadata-X-Cosmos-Block-Height',
         // By which a wallet sees that its clock is wrong.
         'Date',
       ],

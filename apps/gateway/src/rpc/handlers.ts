@@ -9,6 +9,7 @@ import { billOf } from './bill'
 import { type CallRequest } from './call'
 import { callKindOf } from './call-kind'
 import { HttpCallResponse } from './http-call-response'
+import { nodeHeadersOf } from './node-headers'
 import { type PaidCall } from './paid-call'
 import { outlineOf } from './request-outline'
 import { assertResourcePath } from './resource-path'
@@ -44,12 +45,12 @@ function callOf(req: Request, body: RpcRequest, session: Session): Omit<CallRequ
       'INVALID_REQUEST',
       `payload: a GET carries at most ${MAX_QUERY_BYTES} bytes; send it by POST`,
     )
-  const { accept, 'accept-encoding': acceptEncoding } = req.headers
+  const nodeHeaders = nodeHeadersOf(req.headers, ecosystem)
   forgetBody(req)
   return {
     call: { ecosystem, chainId, transport, method, resource, rpcMethod: rpcMethodOf(body) },
     bill: billOf(body),
-    outgoing: { resource, method, transport, kind: callKindOf(body), payload, accept, acceptEncoding },
+    outgoing: { resource, method, transport, kind: callKindOf(body), payload, ...nodeHeaders },
     credentials: { kind: 'session', session },
     client: () => ({ address: addressKey(req), requestId: requestId(req) }),
     span: spanOf(req),

@@ -172,6 +172,21 @@ describe('a REST call and a call by the URI of a method', () => {
       method: 'GET',
       url: '/cosmos/bank?a=1&a=%22x%22',
     })
+    const search =
+      '/tx_search?query=%22tx.height%3E0%20AND%20message.action%3D%27%2Fcosmos.bank%27%22&x=a/../b'
+    expect((await get(search)).body).toMatchObject({ method: 'GET', url: search.replaceAll("'", '%27') })
+    const asked = await gateway.api
+      .post('/rpc')
+      .set({ authorization })
+      .send({
+        ecosystem: 'cosmos',
+        chain_id: chain,
+        resource: search,
+        method: 'GET',
+        transport: 'rpc',
+        payload: { order: '"a b/../c@d"' },
+      })
+    expect(asked.body).toMatchObject({ url: `${search}&order=%22a+b%2F..%2Fc%40d%22` })
     expect((await get('/block?height=%225%22')).body).toMatchObject({
       method: 'GET',
       url: '/block?height=%225%22',

@@ -33,6 +33,7 @@ import {
   refusalBody,
 } from './json-rpc'
 import { areInexact, idsOf, type JsonRpcIds } from './json-rpc-ids'
+import { nodeHeadersOf } from './node-headers'
 import { type PaidCall } from './paid-call'
 import { type RequirePaymentChoice } from './payment-choice'
 import { parsePlainUrl, type PlainUrl } from './plain-url'
@@ -196,12 +197,12 @@ export function createPlainHandlers(dependencies: Dependencies) {
         const isRest = transport === 'rest'
         assertAllowed(credentials.key, { caip2: chain.caip2, methods: methodsOf(bill), isRest, origin })
       }
-      const { accept, 'accept-encoding': acceptEncoding } = req.headers
+      const nodeHeaders = nodeHeadersOf(req.headers, ecosystem)
       const kind = callKindOf(request)
       const callRequest: CallRequest = {
         call: { ecosystem, chainId, transport, method, resource, rpcMethod: rpcMethodOf(request) },
         bill,
-        outgoing: { resource, method, transport, kind, payload: Buffer.from(text), accept, acceptEncoding },
+        outgoing: { resource, method, transport, kind, payload: Buffer.from(text), ...nodeHeaders },
         credentials,
         client: () => ({ address: addressKey(req), requestId: requestId(req) }),
         span: spanOf(req),

@@ -37,9 +37,23 @@ const baseOf = (baseUrl: string): Readonly<URL> => bases.memo(baseUrl)
 /** Needs no further check: nothing in it can be read in two ways. */
 const PLAIN_PATH = /^\/?(?:[\w-]+\/)*[\w-]*$/
 
+/** @throws ApiError INVALID_REQUEST. What follows the first `?` is a query, which cannot leave the base URL. */
 export function assertResourcePath(resource: string) {
   if (PLAIN_PATH.test(resource)) return
-  let text = resource
+  const at = resource.indexOf('?')
+  assertPath(at < 0 ? resource : resource.slice(0, at))
+  if (at >= 0) assertQuery(resource.slice(at + 1))
+}
+
+/** Any octet may be percent-encoded in it, except those that end a line of the request once something on the way decodes it. */
+function assertQuery(query: string) {
+  if (/[#\p{Cc}\p{Cs}]/u.test(query)) throw invalidResource('must not hold # or control characters')
+  if (/%(?![0-9a-f]{2})/i.test(query)) throw invalidResource('has a percent sign that encodes nothing')
+  if (/%(?:00|0a|0d)/i.test(query)) throw invalidResource('must not hold line breaks')
+}
+
+function assertPath(path: string) {
+  let text = path
   for (let decodings = 0; ; decodings++) {
     // Some servers read a full-width dot or slash as a plain one.
     const plain = text.normalize('NFKC')

@@ -14,10 +14,10 @@ export const RpcRequest = z
       .max(2048)
       .meta({
         description:
-          'The path below the provider’s base URL, with a query if it needs one; empty for the base URL itself. What could lead out of it is refused, percent-encoded too.',
+          'The path below the provider’s base URL, with a query if it needs one; empty for the base URL itself. A path that could lead out of it is refused, percent-encoded too. In a query any octet may be percent-encoded but a line break.',
         not: {
           pattern:
-            '^[a-zA-Z][a-zA-Z0-9+.\\-]*:|//|[\\\\@#\\u0000-\\u0020\\u007f-\\u009f]|(^|[/;])\\.{1,2}([/;?]|$)',
+            '^[a-zA-Z][a-zA-Z0-9+.\\-]*:|^[^?]*(//|[\\\\@ ])|^([^?]*[/;])?\\.{1,2}([/;?]|$)|[#\\u0000-\\u001f\\u007f-\\u009f]',
         },
       }),
     method: z

@@ -15,6 +15,18 @@ export const paymentHeaders = z.object({
   ),
 })
 
+const heightHeader = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,18})$/)
+  .optional()
+  .meta({
+    description:
+      'On a Cosmos chain, the height of the block whose state is read. `Grpc-Metadata-X-Cosmos-Block-Height` is the same. Other `Grpc-Metadata-` headers are refused.',
+  })
+
+/** The headers of a call. */
+export const callHeaders = paymentHeaders.extend({ 'X-Cosmos-Block-Height': heightHeader })
+
 const credits = z.string().regex(/^\d+$/)
 
 const json = z.string().meta({ examples: ['eyJzdWNjZXNzIjp0cnVlfQ=='] })
@@ -68,7 +80,7 @@ export const callOperations: Operation[] = [
     description:
       'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the call (401, 402, 403, 407, 413, 429, an error of JSON-RPC about its limits or its keys, or a page in place of JSON), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. Entries of a batch that no node answered have an error of the gateway, and are given back too. A wallet has a budget of calls a minute that time out; further ones are charged. A JSON-RPC call of a method that is not served over HTTP, such as `eth_subscribe`, is refused before it costs (`not_served` of `GET /providers`); one that the node answers with “method not found” (-32601 or -32004, a batch if all its entries are), is given back, over a budget of such entries a minute charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB, 1,000 entries of a batch, 32,768 JSON values, 4,096 objects and 16,384 keys, of which 2,048 may differ and 1,024 may have an escape; at most 4,096 of its numbers may have more than 15 characters. It is sent uncompressed, and is read only for a bearer token that is good. The payload of a `GET` has at most 16 KiB. For the rate limit it counts as a call for each 16 KiB.',
     auth: ['bearer'],
-    headers: paymentHeaders,
+    headers: callHeaders,
     body: { schema: RpcRequest },
     answerHeaders: afterPayment,
     answers: {

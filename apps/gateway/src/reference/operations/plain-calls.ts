@@ -1,7 +1,7 @@
 import { PaymentChoice } from '@tollgate/protocol'
 import { type ErrorCode, type Operation } from '@tollgate/service'
 import { z } from 'zod'
-import { afterCall, afterPayment, asked, paymentHeaders } from './calls'
+import { afterCall, afterPayment, asked, callHeaders } from './calls'
 import { refusals } from './errors'
 
 const tag = 'Plain URLs'
@@ -92,7 +92,7 @@ export const plainCallOperations: Operation[] = [
       'Takes what a node takes and answers as it does, so a client of the chain needs this URL only. It is paid with the credits of a session, by a payment that comes along, or, at `/v1/{chain}/{key}`, with an access key.\n\nErrors that JSON-RPC has a code for are JSON-RPC errors with status 200, and cost nothing: -32700 for a body that cannot be read, -32600 for one that is no request, -32601 for a method that is not served over HTTP, with -32600 for the other entries of its batch, which is not sent, -32603 if no provider answered. Others, such as 401, 402, 403, 404, 429 and 503, keep their status.\n\n**Without a sign-in** the answer is 402 and has an entry for each plan on sale and each way to pay it. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled and credited to its payer, and this call is served. A payment serves one call: sent again after a lost answer or a failed upstream, by the same client, it serves the call and is not settled again; sent again after the call was served it is refused as `duplicate_settlement`. The other credits belong to the payer, who spends them after a sign-in.',
     auth,
     pathParameters: ChainPath,
-    headers: paymentHeaders,
+    headers: callHeaders,
     body: { schema: JsonRpcRequest },
     answerHeaders: afterPayment,
     answers,
@@ -106,7 +106,7 @@ export const plainCallOperations: Operation[] = [
     summary: 'Get the price of a call, as a 402.',
     auth,
     pathParameters: ChainPath,
-    headers: paymentHeaders,
+    headers: callHeaders,
     answers: { 402: answers[402] },
     errors,
   },
@@ -118,7 +118,7 @@ export const plainCallOperations: Operation[] = [
     summary: 'Call a chain with an access key, or its REST API by POST.',
     auth,
     pathParameters: ChainAndPath,
-    headers: paymentHeaders,
+    headers: callHeaders,
     body: { schema: JsonRpcRequest },
     answerHeaders: afterPayment,
     answers,
@@ -133,7 +133,7 @@ export const plainCallOperations: Operation[] = [
     description: 'Path and query go to the node as they come, within the rules of `resource` of `POST /rpc`.',
     auth,
     pathParameters: ChainAndPath,
-    headers: paymentHeaders,
+    headers: callHeaders,
     answerHeaders: afterPayment,
     answers,
     errors,

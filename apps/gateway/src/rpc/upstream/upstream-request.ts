@@ -10,6 +10,8 @@ export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transpor
   payload: Buffer
   accept: string | undefined
   acceptEncoding: string | undefined
+  /** At which a node of a Cosmos chain answers; by default its latest. */
+  blockHeight?: string | undefined
 }
 
 /** Few headers of the caller are passed on, and those of the catalog win; `traceparent` is our own. */
@@ -18,10 +20,11 @@ export function buildRequest(
   outgoing: UpstreamRequest,
   traceparent?: string,
 ): Dispatcher.DispatchOptions {
-  const { resource, method, payload, accept, acceptEncoding } = outgoing
+  const { resource, method, payload, accept, acceptEncoding, blockHeight } = outgoing
   const { origin, pathname, search } = resolveUrl(endpoint.url, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
+  if (blockHeight !== undefined) headers['x-cosmos-block-height'] = blockHeight
   if (traceparent !== undefined) headers.traceparent = traceparent
   if (method === 'POST') headers['content-type'] = 'application/json'
   return {

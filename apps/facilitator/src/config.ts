@@ -73,6 +73,11 @@ export const Environment = z.object({
   VERIFICATION_CACHE_TTL_SECONDS: env.count
     .prefault('5')
     .describe('How long `/verify` caches that a request was valid. 0 turns the cache off.'),
+  ARRIVED_PAYMENT_MAX_AGE_SECONDS: env.count
+    .prefault('600')
+    .describe(
+      'How old a payment may be, by the time of its block, that is on chain already when it is first presented: it is settled once, without a transaction of the facilitator, if its recipient is [reserved](../settlement.md#payments-that-have-arrived) by the account of the client key. 0 refuses all of them.',
+    ),
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne
     .prefault('60')
     .describe('`/signup`, `/login` and `/token/refresh`, by address.'),

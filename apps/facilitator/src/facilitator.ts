@@ -164,9 +164,10 @@ export async function composeFacilitator(parts: {
     verificationCache,
     feeBudget,
     checkAccess: createPaymentAccess(pool),
+    arrivedMaxAgeSeconds: environment.ARRIVED_PAYMENT_MAX_AGE_SECONDS,
     now,
   })
-  const verify = createVerify({ networks, verificationCache, checks, now })
+  const verify = createVerify({ networks, verificationCache, checks, store, now })
   const settle = createSettle({
     networks,
     verificationCache,

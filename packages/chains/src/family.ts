@@ -142,6 +142,8 @@ export type TransactionStatus<P extends Payment = Payment> =
       fee: bigint
       /** Whether the asset's events show exactly this payment's payer, recipient and amount. */
       settles(payment: P, terms: Terms): boolean
+      /** See {@link Transfer}; undefined if it does not settle the payment. */
+      placeOf(payment: P, terms: Terms): string | undefined
       /** Whether the asset's events show that the payment was executed with another amount or recipient. */
       differs(payment: P, terms: Terms): boolean
     }
@@ -159,6 +161,16 @@ export type PaymentStatus =
       /** The transaction that used the payment's nonce for another transfer, if found. */
       usedIn?: { hash: string; blockNumber: bigint }
     } & Refusal)
+
+/** The transfer that made a payment, in whichever transaction. */
+export type Transfer = {
+  hash: string
+  blockNumber: bigint
+  /** Unix seconds of its block. */
+  time: bigint
+  /** Which of the asset's transfers of the payer in this transaction. */
+  place: string
+}
 
 export type NodesCheck = {
   /** One sentence per faulty node, which it names by its position in the configuration. */
@@ -256,6 +268,11 @@ export type PaymentStatusRequest<P extends Payment = Payment> = {
   minBlock?: bigint | undefined
 }
 
+export type FindTransferRequest<P extends Payment = Payment> = PaymentStatusRequest<P> & {
+  /** Unix seconds: an older transfer need not be found. */
+  since: bigint
+}
+
 export type ChainPayments<P extends Payment = Payment> = {
   /** The x402 version 2 extensions that the network's deployed contracts support. */
   extensions(): Promise<string[]>
@@ -278,6 +295,12 @@ export type ChainPayments<P extends Payment = Payment> = {
    * `minBlock`. `void` is final at any height.
    */
   paymentStatus(request: PaymentStatusRequest<P>): Promise<PaymentStatus>
+  /**
+   * The transfer that made this payment, sent by any account, confirmed or not; undefined if there is none, or if the payment does
+   * not satisfy the terms. Limits of time and gas do not apply: they did when it was mined. Rejects with `ChainUnavailable` if the
+   * payment's nonce is used and the nodes do not tell by what.
+   */
+  findTransfer(request: FindTransferRequest<P>): Promise<Transfer | undefined>
   /** Whether the payment's nonce is used at this block. Rejects with `ChainUnavailable` if no node has the block. */
   isSpentAt(payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** Whether the payment's nonce is used at a depth that no reorg reaches. */

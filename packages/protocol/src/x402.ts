@@ -189,6 +189,12 @@ export const SettleResult = z
     payer: z.string().describe('Empty on failure.'),
     blockNumber: z.int().describe('0 on failure.'),
     timestamp: z.iso.datetime(),
+    arrived: z
+      .boolean()
+      .optional()
+      .describe(
+        'True if the payment was on chain before it was first presented: it is settled without a transaction of the facilitator, and anyone can read it there. Absent otherwise.',
+      ),
   })
   .meta({
     id: 'SettleResult',

@@ -20,24 +20,32 @@ export function createReadClaimFacts({
   /** `until`: the end of the claim window, by the clock of Postgres. */
   async function readClaimFacts(
     { request, caller, window }: { request: PaymentRequest; caller: Caller; window: ClaimWindow },
-    sent: Settlement | undefined,
+    { sent, isOwnRecipient }: { sent: Settlement | undefined; isOwnRecipient: boolean },
   ): Promise<ClaimFacts & { until: Date }> {
     const { network, payment, terms } = request
-    const { headBlock, ...chainState } = await readChainState(request, window)
-    const refusal = chainState.refusal ?? (await checks.checkFees(request, caller))
+    const { head, ...chainState } = await readChainState(request, window)
+    const headBlock = head.number
+    const problem = chainState.refusal ?? (await checks.checkFees(request, caller))
     const earlierClaim = sent && (await findEarlierClaim(sent, request))
     const paidBlock =
-      refusal?.isSpent && earlierClaim
+      problem?.isSpent && earlierClaim
         ? paidBlockOf(
             await network.chain.payments.paymentStatus({ payment, terms, minBlock: headBlock }),
             earlierClaim,
             headBlock,
           )
         : undefined
+    const arrival =
+      problem && isOwnRecipient && paidBlock === undefined
+        ? await checks.findArrival(request, problem, head)
+        : problem
+    const [refusal, arrived] = arrival && 'hash' in arrival ? [problem, arrival] : [arrival, undefined]
     return {
       ...chainState,
       headBlock,
       refusal,
+      arrived,
+      isOwnRecipient,
       sent,
       isSamePayment: earlierClaim !== undefined,
       paidBlock,
@@ -59,7 +67,7 @@ export function createReadClaimFacts({
     const { number: headBlock } = head
     if (isFarBehind(head, heights, now()))
       throw new ChainUnavailable(`The node is at block ${headBlock}, far behind another node`)
-    return { headBlock, highestBlock: highestPlausible(headBlock, heights), refusal, until, isUnspent }
+    return { head, highestBlock: highestPlausible(headBlock, heights), refusal, until, isUnspent }
   }
 
   /** Undefined if the payer has since signed another payment under the same nonce. */

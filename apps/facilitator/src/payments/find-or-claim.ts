@@ -41,25 +41,27 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   /** The settlement of this payment, new or made by an earlier request; or why the payment cannot be claimed. */
   async function findOrClaim(claimRequest: ClaimRequest): Promise<Settlement | Refusal> {
     const { request, requester, caller, requestId, span } = claimRequest
-    const [earlier, forbidden] = await Promise.all([store.find(request), checks.checkAccess(request, caller)])
+    const [earlier, access] = await Promise.all([store.find(request), checks.checkAccess(request, caller)])
     if (earlier && !(await canReclaim(earlier, requester))) return earlier
 
     settlementWaiter.assertCapacity(caller)
-    const unacceptable = checkRecipient(request, caller) ?? checkAsset(request) ?? forbidden
+    const unacceptable = checkRecipient(request, caller) ?? checkAsset(request) ?? access.refusal
     if (unacceptable) return unacceptable
     const sent = earlier?.transactionHash == null ? undefined : earlier
     const wasSent = sent !== undefined
-    const spent = await verificationCache.findSpent(request, { wasSent })
+    const { isOwnRecipient } = access
+    const spent = isOwnRecipient ? undefined : await verificationCache.findSpent(request, { wasSent })
     if (spent) return sent ?? spent
 
     const { until, ...facts } = await traced(span, 'verify payment', {}, (step) =>
       readClaimFacts(
         { ...claimRequest, request: { ...request, network: withNodeSpans(request.network, step) } },
-        sent,
+        { sent, isOwnRecipient },
       ),
     )
     const { refusal, paidBlock } = facts
-    if (refusal?.isSpent && paidBlock === undefined) await checks.rememberSpent(request, refusal, { wasSent })
+    if (refusal?.isSpent && paidBlock === undefined && !isOwnRecipient)
+      await checks.rememberSpent(request, refusal, { wasSent })
 
     const decision = decideClaim(facts)
     if (decision.action === 'answer-earlier') return decision.settlement
@@ -103,7 +105,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     refused: Refusal | undefined,
   ): Promise<Settlement | Refusal> {
     const concurrent = await store.find(request)
-    const refusal = refused ?? (await checks.checkAccess(request, caller))
+    const refusal = refused ?? (await checks.checkAccess(request, caller)).refusal
     const decision = decideUnclaimed({
       concurrent,
       refusal,

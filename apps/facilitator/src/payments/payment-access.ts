@@ -5,7 +5,7 @@ import { type Caller } from '../clients/store'
 import { DENIED, isDeniedSql } from '../settlement/claims/denied-payment'
 import { type PaymentRequest } from './payment-request'
 
-type Access = { network: string; payer: string; payTo: string; isDenied: boolean; reservedBy: number | null }
+type Row = { network: string; payer: string; payTo: string; isDenied: boolean; reservedBy: number | null }
 
 /** Runs for every verification and settlement. */
 const ACCESS = `
@@ -21,33 +21,42 @@ export const isForbiddenSql = (row: { network: string; payer: string; payTo: str
     SELECT FROM reserved_recipients r WHERE r.network = ${row.network} AND r.address = ${row.payTo}
       AND r.user_id IS DISTINCT FROM (SELECT user_id FROM clients WHERE clients.client_id = ${row.clientId})))`
 
+/** In the statement of a claim: whether the user of the client key has reserved the recipient. */
+export const isOwnRecipientSql = (row: { network: string; payTo: string; clientId: string }) => `EXISTS (
+  SELECT FROM reserved_recipients r JOIN clients c ON c.user_id = r.user_id
+  WHERE r.network = ${row.network} AND r.address = ${row.payTo} AND c.client_id = ${row.clientId})`
+
 const RESERVED: Refusal = {
   reason: 'invalid_payment_requirements',
   detail: 'payTo is reserved by another account',
 }
 
+/** `isOwnRecipient`: the caller's user has reserved it, so that no other shop was paid there. */
+export type Access = { refusal: Refusal | undefined; isOwnRecipient: boolean }
+
 export type PaymentAccess = ReturnType<typeof createPaymentAccess>
 
 /** Caches nothing, so that a reservation or a denial applies at once on every replica. */
 export function createPaymentAccess(pool: Pool) {
-  const find = createBatchLoader<Access>(async (keys) => {
+  const find = createBatchLoader<Row>(async (keys) => {
     const payments = keys.map((key) => JSON.parse(key) as [string, string, string])
     const values = [0, 1, 2].map((column) => payments.map((payment) => payment[column]))
-    const { rows } = await pool.query<Access>({ name: 'payment-access', text: ACCESS, values })
+    const { rows } = await pool.query<Row>({ name: 'payment-access', text: ACCESS, values })
     return new Map(rows.map((row) => [keyOf(row), row]))
   })
 
-  /** The refusal of a payment that the caller may not verify or claim. */
+  /** Whether the caller may verify or claim the payment. */
   return async function checkAccess(
     { network, payment, terms }: PaymentRequest,
     { userId }: Pick<Caller, 'userId'>,
-  ): Promise<Refusal | undefined> {
+  ): Promise<Access> {
     const access = await find(keyOf({ network: network.name, payer: payment.payer, payTo: terms.payTo }))
-    if (access?.isDenied) return DENIED
     const reservedBy = access?.reservedBy ?? null
-    return reservedBy === null || reservedBy === userId ? undefined : RESERVED
+    const isOwnRecipient = reservedBy === userId
+    if (access?.isDenied) return { refusal: DENIED, isOwnRecipient }
+    return { refusal: reservedBy === null || isOwnRecipient ? undefined : RESERVED, isOwnRecipient }
   }
 }
 
-const keyOf = ({ network, payer, payTo }: Pick<Access, 'network' | 'payer' | 'payTo'>) =>
+const keyOf = ({ network, payer, payTo }: Pick<Row, 'network' | 'payer' | 'payTo'>) =>
   JSON.stringify([network, payer, payTo])

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, type Refusal, type Transfer } from '@tollgate/chains'
 import { type Caller } from '../clients/store'
 import { type FeeBudget } from '../settlement/signing/fee-budget'
 import { type PaymentAccess } from './payment-access'
@@ -12,11 +12,14 @@ export function createPaymentChecks({
   verificationCache,
   feeBudget,
   checkAccess,
+  arrivedMaxAgeSeconds,
   now,
 }: {
   verificationCache: VerificationCache
   feeBudget: FeeBudget
   checkAccess: PaymentAccess
+  /** 0: no payment counts that was on chain before it was presented. */
+  arrivedMaxAgeSeconds: number
   now: () => Date
 }) {
   return {
@@ -24,6 +27,27 @@ export function createPaymentChecks({
 
     verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
       network.chain.payments.verify({ payment, terms, now: now() }),
+
+    /**
+     * For a payment to the caller's own recipient that the chain refuses: the transfer that has made it already, by its payer or by
+     * anyone, unless that is too old.
+     */
+    async findArrival(
+      { network, payment, terms }: PaymentRequest,
+      refusal: Refusal,
+      head: { number: bigint; timestamp: number },
+    ): Promise<Transfer | Refusal> {
+      if (arrivedMaxAgeSeconds === 0) return refusal
+      const since = earliestArrival(now(), head, arrivedMaxAgeSeconds)
+      const transfer = await network.chain.payments.findTransfer({
+        payment,
+        terms,
+        minBlock: head.number,
+        since,
+      })
+      if (!transfer) return refusal
+      return transfer.time >= since ? transfer : tooOld(arrivedMaxAgeSeconds)
+    },
 
     /** Refuses the payment if we would pay its network fee and the client has used up its share, or payers have wasted it. */
     async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
@@ -51,6 +75,16 @@ export function createPaymentChecks({
     },
   }
 }
+
+/** In Unix seconds. By the later of both clocks: the chain's may be ahead of ours, and a node that stands still is behind. */
+export function earliestArrival(now: Date, head: { timestamp: number }, maxAgeSeconds: number): bigint {
+  return BigInt(Math.max(Math.floor(now.getTime() / 1000), head.timestamp) - maxAgeSeconds)
+}
+
+const tooOld = (seconds: number): Refusal => ({
+  reason: 'invalid_transaction_state',
+  detail: `the payment was made more than ${seconds} seconds before it was presented`,
+})
 
 export const falseIfUnavailable = (result: Promise<boolean>): Promise<boolean> =>
   result.catch((error: unknown) => {

@@ -61,6 +61,7 @@ export const success = (settlement: Settlement, at: Date): SettleResult => ({
   payer: settlement.payer,
   blockNumber: Number(settlement.blockNumber ?? 0n),
   timestamp: (settlement.settledAt ?? at).toISOString(),
+  ...(settlement.arrived ? { arrived: true } : {}),
 })
 
 type Failure = { reason: ReasonCode; detail: string | null }

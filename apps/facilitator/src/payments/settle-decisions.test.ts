@@ -1,4 +1,4 @@
-import { type Payment, type PaymentStatus, type Refusal } from '@tollgate/chains'
+import { type Payment, type PaymentStatus, type Refusal, type Transfer } from '@tollgate/chains'
 import {
   decideAnswer,
   decideClaim,
@@ -79,6 +79,7 @@ const settlement: Settlement = {
   status: 'failed',
   transactionHash: '0x1',
   blockNumber: null,
+  arrived: false,
   errorReason: 'payment_expired',
   errorDetail: null,
   settledAt: null,
@@ -105,6 +106,7 @@ describe('a payment is claimed, answered or refused', () => {
     isSamePayment: false,
   }
   const claimWith = (changes: object = {}) => ({ action: 'claim', evidence: { ...evidence, ...changes } })
+  const arrived: Transfer = { hash: '0x2', blockNumber: 90n, time: 1_000n, place: '0' }
   const refused = { action: 'refuse', refusal }
   const answered = { action: 'answer-earlier', settlement }
   test.each<[string, Partial<ClaimFacts>, object]>([
@@ -113,6 +115,16 @@ describe('a payment is claimed, answered or refused', () => {
     ['a valid payer transaction', { isPayerTransaction: true }, claimWith({ basis: 'unused' })],
     ['refused', { refusal }, refused],
     ['a refused payer transaction', { refusal, isPayerTransaction: true }, refused],
+    [
+      'made before it was presented, to a recipient of its own user',
+      { refusal, arrived, isOwnRecipient: true, isUnspent: false },
+      claimWith({ basis: 'arrived', minBlock: 90n, unspentAtBlock: null, isOwnRecipient: true, arrived }),
+    ],
+    [
+      'sent before, and made by somebody before that',
+      { sent: settlement, refusal, arrived, isOwnRecipient: true },
+      claimWith({ basis: 'arrived', minBlock: 90n, isOwnRecipient: true, arrived }),
+    ],
     ['sent before', { sent: settlement }, answered],
     ['sent before, refused', { sent: settlement, refusal }, answered],
     [

@@ -1,4 +1,4 @@
-import { type Payment, type PaymentStatus, type Refusal } from '@tollgate/chains'
+import { type Payment, type PaymentStatus, type Refusal, type Transfer } from '@tollgate/chains'
 import { mayHaveBeenThere } from '../settlement/claims/claim-outcome'
 import { isMismatched } from '../settlement/status'
 import {
@@ -51,6 +51,9 @@ export type ClaimFacts = {
   isSamePayment: boolean
   /** See `paidBlockOf`. */
   paidBlock: bigint | undefined
+  /** The transfer that made the payment before it was presented, to the caller's own recipient. */
+  arrived?: Transfer | undefined
+  isOwnRecipient?: boolean
   isPayerTransaction: boolean
   /** The newest block of the node that verified the payment. */
   headBlock: bigint
@@ -66,8 +69,9 @@ export type ClaimDecision =
   | { action: 'refuse'; refusal: Refusal }
 
 export function decideClaim(facts: ClaimFacts): ClaimDecision {
-  const { refusal, sent, paidBlock, isPayerTransaction } = facts
+  const { refusal, sent, paidBlock, arrived, isPayerTransaction } = facts
   if (paidBlock !== undefined) return claimOn('paid', facts)
+  if (arrived) return claimOn('arrived', facts)
   if (!refusal && isPayerTransaction) return claimOn('unused', facts)
   if (sent) return { action: 'answer-earlier', settlement: sent }
   return refusal ? { action: 'refuse', refusal } : claimOn('valid', facts)
@@ -75,16 +79,18 @@ export function decideClaim(facts: ClaimFacts): ClaimDecision {
 
 const claimOn = (
   basis: ClaimBasis,
-  { isSamePayment, paidBlock, headBlock, highestBlock, isUnspent }: ClaimFacts,
+  { isSamePayment, paidBlock, arrived, isOwnRecipient, headBlock, highestBlock, isUnspent }: ClaimFacts,
 ): ClaimDecision => ({
   action: 'claim',
   evidence: {
     basis,
-    // A node may announce a block before it serves its state. `paidBlock` was read from the state itself.
-    minBlock: paidBlock ?? headBlock - 1n,
+    // A node may announce a block before it serves its state. The other two were read from the state itself.
+    minBlock: paidBlock ?? arrived?.blockNumber ?? headBlock - 1n,
     unspentAtBlock: isUnspent ? headBlock : null,
     seenBlock: highestBlock,
     isSamePayment,
+    ...(isOwnRecipient && { isOwnRecipient }),
+    ...(arrived && { arrived }),
   },
 })
 

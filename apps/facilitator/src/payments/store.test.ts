@@ -8,7 +8,7 @@ import { untilBlocked, whileBlocked } from '../testing/row-locks'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { settlementRows } from '../testing/settlement-rows'
 import { type PaymentRequest } from './payment-request'
-import { createSettlementStore, type ClaimBasis } from './store'
+import { createSettlementStore, type ClaimBasis, type NewClaim } from './store'
 
 afterAll(closeAll)
 
@@ -56,22 +56,26 @@ async function claimAtOnce(
   return claims.filter((claimed) => claimed !== undefined)
 }
 
-type Overrides = { pool?: Pool; basis?: ClaimBasis; until?: Date; caller?: number }
+type Overrides = Partial<Pick<NewClaim, 'arrived' | 'basis' | 'isOwnRecipient' | 'until'>> & {
+  pool?: Pool
+  caller?: number
+}
 
 const claim = (request: PaymentRequest, overrides: Overrides = {}) => {
-  const { pool = pools[1]!, basis = 'valid', until = new Date(Date.now() + 60_000), caller = 0 } = overrides
+  const { pool = pools[1]!, caller = 0, ...given } = overrides
   return createSettlementStore(pool).claim(
     request,
     { clientId, idempotencyKey: `order-${caller}`, requestHash: request.requestHash },
     {
-      basis,
+      basis: 'valid',
       minBlock: 6n,
       unspentAtBlock: 7n,
       seenBlock: 8n,
       isSamePayment: false,
       requestId: `request-${caller}`,
       traceparent: undefined,
-      until,
+      until: new Date(Date.now() + 60_000),
+      ...given,
     },
   )
 }
@@ -179,6 +183,38 @@ describe('in the statement of the claim', () => {
     expect(await claimAtOnce(request)).toHaveLength(1)
     await reserve(await rows.user('third@example.com'), '0xr4', 'base')
     expect(await claimAtOnce(requestTo('0xr4'))).toHaveLength(1)
+  })
+
+  describe('a payment that has arrived', () => {
+    const arrived = { hash: '0xt1', place: '0' }
+    const claimArrived = (request: PaymentRequest, of = arrived) =>
+      claim(request, { basis: 'arrived', arrived: of, isOwnRecipient: true })
+
+    test('is claimed only while its own user has the recipient reserved', async () => {
+      const request = requestTo('0xa1')
+      expect(await claimArrived(request)).toBeUndefined()
+      await reserve(await ownerOf(clientId), '0xa1')
+      expect(await claimArrived(request)).toMatchObject({ transactionHash: '0xt1', arrived: true })
+    })
+
+    test('has its transfer alone, also where both are claimed at once, and one that failed gives it up', async () => {
+      await reserve(await ownerOf(clientId), '0xa2')
+      const of = { hash: '0xt2', place: '1' }
+      const requests = Array.from({ length: CALLERS }, () => requestTo('0xa2'))
+      const claimed = (await Promise.all(requests.map((request) => claimArrived(request, of)))).filter(
+        Boolean,
+      )
+      expect(claimed).toHaveLength(1)
+      const failedBefore = requestTo('0xa2')
+      const [settlement] = await claimAtOnce(failedBefore)
+      await fail(settlement!.id)
+      expect(await claimArrived(failedBefore, of)).toBeUndefined()
+      expect(await claimArrived(requestTo('0xa2'), { ...of, place: '2' })).toBeDefined()
+      await fail(claimed[0]!.id)
+      expect(await claimArrived(failedBefore, of)).toMatchObject({ transactionHash: '0xt2', arrived: true })
+      const reopen = `UPDATE settlements SET status = 'claimed', error_reason = NULL, transaction_hash = '0xt2' WHERE id = $1`
+      await expect(pools[0]!.query(reopen, [claimed[0]!.id])).rejects.toThrow('settlements_transfer_key')
+    })
   })
 
   test('a denied payer or recipient is refused, and a failed payment of it is not reclaimed', async () => {

@@ -1,3 +1,4 @@
+import { type Transfer } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { createBatchLoader } from '../batch-loader'
@@ -28,6 +29,8 @@ export type Settlement = Requester & {
   status: SettlementStatus
   transactionHash: string | null
   blockNumber: bigint | null
+  /** The transfer was on chain before the payment was claimed. */
+  arrived: boolean
   errorReason: ReasonCode | null
   /** For log and response texts; decisions use `errorReason`. */
   errorDetail: string | null
@@ -37,10 +40,11 @@ export type Settlement = Requester & {
 }
 
 /**
- * Why a payment can be claimed: `valid`; `unused`, a valid transaction signed by its payer, whose nonce is therefore free; or
- * `paid`, an earlier broadcast for it was mined after all.
+ * Why a payment can be claimed: `valid`; `unused`, a valid transaction signed by its payer, whose nonce is therefore free;
+ * `paid`, an earlier broadcast for it was mined after all; or `arrived`, it was made before it was presented, to a recipient that
+ * the claiming user has reserved.
  */
-export type ClaimBasis = 'valid' | 'unused' | 'paid'
+export type ClaimBasis = 'valid' | 'unused' | 'paid' | 'arrived'
 
 /** The blocks decide later whether a transfer was made for this claim. */
 export type ClaimEvidence = {
@@ -53,6 +57,10 @@ export type ClaimEvidence = {
   seenBlock: bigint
   /** The earlier claim was for the same payment: its `unspentAtBlock` and `seenBlock` still hold. */
   isSamePayment: boolean
+  /** The claiming user has reserved the recipient: a transfer from before the claim counts, if that still holds at the claim. */
+  isOwnRecipient?: boolean
+  /** Of the basis `arrived`. */
+  arrived?: Pick<Transfer, 'hash' | 'place'>
 }
 
 export type NewClaim = ClaimEvidence & {
@@ -162,7 +170,8 @@ export function createSettlementStore(pool: Pool) {
 
     /**
      * Claims the payment for exactly one of any number of callers, on any replica. The others get undefined, as does a claim
-     * after `until`, one of a recipient that another user has reserved, and one that an operator denies.
+     * after `until`, one of a recipient that another user has reserved, one that an operator denies, and one of an arrived payment
+     * whose recipient is not reserved any more, or whose transfer another settlement has.
      *
      * New payments of different callers share a statement. A failed one is reclaimed in a short transaction, so that no resolution changes what
      * the claim depends on.
@@ -221,26 +230,33 @@ export function createSettlementStore(pool: Pool) {
   }
 }
 
-const valuesOf = (
+function valuesOf(
   { terms, payload, resource, paymentIdentifier }: PaymentRequest,
   { clientId, requestHash, idempotencyKey }: Requester,
-  { requestId, traceparent, minBlock, seenBlock, unspentAtBlock, until }: NewClaim,
-) => [
-  terms.payTo,
-  terms.amount.toString(),
-  clientId,
-  requestHash,
-  idempotencyKey,
-  JSON.stringify(payload),
-  requestId,
-  minBlock,
-  seenBlock,
-  unspentAtBlock,
-  until,
-  resource,
-  paymentIdentifier,
-  traceparent ?? null,
-]
+  newClaim: NewClaim,
+): unknown[] {
+  const { requestId, traceparent, minBlock, seenBlock, unspentAtBlock, until } = newClaim
+  const { isOwnRecipient = false, arrived } = newClaim
+  return [
+    terms.payTo,
+    terms.amount.toString(),
+    clientId,
+    requestHash,
+    idempotencyKey,
+    JSON.stringify(payload),
+    requestId,
+    minBlock,
+    seenBlock,
+    unspentAtBlock,
+    until,
+    resource,
+    paymentIdentifier,
+    traceparent ?? null,
+    isOwnRecipient,
+    arrived?.hash ?? null,
+    arrived?.place ?? null,
+  ]
+}
 
 async function lockFailed(session: Session, paymentKey: string[]): Promise<FailedClaim | undefined> {
   return (await session.query<FailedClaim>(LOCK_FAILED, paymentKey)).rows[0]
@@ -253,9 +269,9 @@ async function hasMinedPayerTransaction(session: Session, id: bigint): Promise<b
 
 type FailedClaim = { id: bigint; wasSent: boolean; errorReason: ReasonCode | null }
 
-/** A failed claim can be reclaimed if nothing was broadcast, if the payment is paid, or if the payer's transaction is unused. */
+/** A failed claim can be reclaimed if nothing was broadcast, if the payment is made, or if the payer's transaction is unused. */
 async function allowsReclaim(session: Session, failed: FailedClaim, basis: ClaimBasis): Promise<boolean> {
   if (isMismatched(failed)) return false
-  if (!failed.wasSent || basis === 'paid') return true
+  if (!failed.wasSent || basis === 'paid' || basis === 'arrived') return true
   return basis === 'unused' && !(await hasMinedPayerTransaction(session, failed.id))
 }

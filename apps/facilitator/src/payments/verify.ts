@@ -4,10 +4,13 @@ import { traced, type Span } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Networks } from '../networks/networks'
 import { withNodeSpans } from '../networks/with-node-spans'
+import { isMismatched } from '../settlement/status'
+import { type Access } from './payment-access'
 import { type PaymentChecks } from './payment-checks'
 import { checkAsset, checkRecipient, parsePaymentRequest, type PaymentRequest } from './payment-request'
 import { isRefusal } from '../settlement/refusal'
 import { invalid, valid } from './responses'
+import { type SettlementStore } from './store'
 import { type VerificationCache } from './verification-cache'
 import { type SettlementRequest, type WrongVersion } from './versions/version'
 
@@ -17,23 +20,39 @@ export function createVerify({
   networks,
   verificationCache,
   checks,
+  store,
   now,
 }: {
   networks: Networks
   verificationCache: VerificationCache
   checks: PaymentChecks
+  store: Pick<SettlementStore, 'find'>
   now: () => Date
 }) {
   /** Skips the chain if the payment's nonce is known to be spent. */
-  async function findRefusal(request: PaymentRequest, span: Span | undefined): Promise<Refusal | undefined> {
+  async function findRefusal(request: PaymentRequest): Promise<Refusal | undefined> {
     const spent = await verificationCache.findSpent(request, { wasSent: false })
     if (spent) return spent
-    const refusal = await traced(span, 'verify payment', {}, (step) =>
-      checks.verifyOnChain({ ...request, network: withNodeSpans(request.network, step) }),
-    )
+    const refusal = await checks.verifyOnChain(request)
     if (refusal?.isSpent) await checks.rememberSpent(request, refusal, { wasSent: false })
     return refusal
   }
+
+  /** Nothing is cached: a transfer that has arrived counts for a while, and once. */
+  async function findRefusalOfOwn(request: PaymentRequest): Promise<Refusal | 'arrived' | undefined> {
+    const refusal = await checks.verifyOnChain(request)
+    if (!refusal) return undefined
+    const claimed = await store.find(request)
+    if (claimed && (claimed.status !== 'failed' || isMismatched(claimed))) return refusal
+    const arrival = await checks.findArrival(request, refusal, await request.network.chain.node.head())
+    return isRefusal(arrival) ? arrival : 'arrived'
+  }
+
+  const findAnyRefusal = (request: PaymentRequest, { isOwnRecipient }: Access, span: Span | undefined) =>
+    traced(span, 'verify payment', {}, (step) => {
+      const observed = { ...request, network: withNodeSpans(request.network, step) }
+      return isOwnRecipient ? findRefusalOfOwn(observed) : findRefusal(observed)
+    })
 
   /** Whether the payment would settle now. Claims nothing. */
   return async function verify(
@@ -46,13 +65,15 @@ export function createVerify({
     const unacceptable = checkRecipient(request, caller) ?? checkAsset(request)
     if (unacceptable) return invalid(unacceptable, now())
 
-    const [forbidden, isCached] = await Promise.all([
+    const [access, isCached] = await Promise.all([
       checks.checkAccess(request, caller),
       verificationCache.isVerified(request),
     ])
-    if (forbidden) return invalid(forbidden, now())
-    const refusal =
-      (isCached ? undefined : await findRefusal(request, span)) ?? (await checks.checkFees(request, caller))
+    if (access.refusal) return invalid(access.refusal, now())
+    const found = isCached ? undefined : await findAnyRefusal(request, access, span)
+    // It needs no transaction of ours, and so no fee.
+    if (found === 'arrived') return valid(request.payment.payer, { cached: false, at: now() })
+    const refusal = found ?? (await checks.checkFees(request, caller))
     if (refusal) return invalid(refusal, now())
     if (!isCached) await verificationCache.remember(request)
     return valid(request.payment.payer, { cached: isCached, at: now() })

@@ -6,7 +6,7 @@ import type { Signer } from '../signers/signer'
 import { broadcast } from './settlement/broadcast'
 import { termsChecks } from './transfer-methods/bank-send/checks'
 import { isSequenceSpent, isSpentAt, sequenceOf } from './observation/confirmations'
-import { paymentStatus } from './observation/payment-status'
+import { findTransfer, paymentStatus } from './observation/payment-status'
 import { signDirect } from './settlement/feegrant/grant-transaction'
 import { prepareGrants, replaceGrants } from './settlement/feegrant/prepare-grants'
 import { batches, sponsorship } from './settlement/feegrant/sponsorship'
@@ -135,6 +135,7 @@ export function createChain({
         batches: (pending) => Promise.resolve(batches(pending)),
         paymentStatus: ({ payment, terms, minBlock = 0n }) =>
           paymentStatus(network, payment, terms, minBlock),
+        findTransfer: ({ payment, terms, minBlock = 0n }) => findTransfer(network, payment, terms, minBlock),
         isSpentAt: ({ payer, tx }, _terms, block) =>
           isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
         isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),

@@ -133,6 +133,13 @@ export function createChain({
         batches: (pending) => batches({ network, hasMulticall }, pending),
         paymentStatus: ({ payment, terms, minBlock = 0n }) =>
           transferMethodOf(payment).paymentStatus(network, payment, terms, minBlock),
+        async findTransfer({ payment, terms, since, minBlock = 0n }) {
+          const method = transferMethodOf(payment)
+          const transfer = await method.findTransfer(network, payment, terms, { minBlock, since })
+          if (transfer === undefined) return undefined
+          const question = { network, payment, terms, now: transfer.time, reserved: 0n }
+          return (await method.checkSigned(question)) ? undefined : transfer
+        },
         isSpentAt: (payment, terms, block) =>
           transferMethodOf(payment).isSpentAt(network, payment, terms, block),
         async isSpentFinally(payment, terms) {

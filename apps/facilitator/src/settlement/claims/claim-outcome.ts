@@ -10,10 +10,12 @@ export function claimOutcome(
   status: Settled | Void,
   hashes: readonly string[] = [],
 ): ClaimOutcome {
-  if (status.status === 'settled')
-    return predatesClaim(claim, status.blockNumber)
-      ? failed(`settled in block ${status.blockNumber}, before it was claimed`)
-      : status
+  if (status.status === 'settled') {
+    if (!predatesClaim(claim, status.blockNumber)) return status
+    return claim.countsArrived
+      ? { ...status, arrived: true }
+      : failed(`settled in block ${status.blockNumber}, before it was claimed`)
+  }
   const { usedIn, reason, detail } = status
   return usedIn && [...hashes, ...claim.ownHashes].includes(usedIn.hash)
     ? mismatchOutcome(usedIn)

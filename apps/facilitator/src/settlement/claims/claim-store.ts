@@ -22,7 +22,7 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "idempotencyKey",
   s.request_id AS "requestId", s.traceparent, s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
   s.created_at AS "createdAt", s.min_block AS "minBlock", s.unspent_at_block AS "unspentAtBlock", s.seen_block AS "seenBlock",
-  s.settled_at IS NOT NULL AS "wasSettled",
+  s.settled_at IS NOT NULL AS "wasSettled", s.counts_arrived AS "countsArrived", s.arrived,
   a.suspended_at IS NOT NULL AS "isAssetSuspended", ${isDeniedSql('s.payer', 's.pay_to')} AS "isDenied",
   ARRAY(SELECT v.hash FROM fee_allocations c JOIN transaction_versions v ON v.transaction_id = c.transaction_id
         WHERE c.settlement_id = s.id) AS "ownHashes", s.attempts, s.transaction_hash IS NOT NULL AS "hasTransaction",
@@ -52,6 +52,7 @@ FROM (
 const CONCLUDE = `
 UPDATE settlements
 SET status = ${outcomeStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
+  transfer = coalesce($7, CASE WHEN transaction_hash = $3 THEN transfer END), arrived = arrived OR $8,
   error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, last_error = NULL, retry_requested_at = NULL,
   updated_at = now()
 WHERE id = $1 AND status = 'claimed' RETURNING pg_notify('${FINAL_CHANNEL}', id::text)`
@@ -156,6 +157,8 @@ export function createClaimStore() {
         transfer?.blockNumber ?? null,
         failure?.reason ?? null,
         failure ? storedDetail(failure.detail) : null,
+        (outcome.status === 'settled' && outcome.place) || null,
+        outcome.status === 'settled' && outcome.arrived === true,
       ])
       if (rowCount === 1 && failure?.reason === 'transfer_event_mismatch') await suspendAssets(session, [id])
     },
@@ -174,6 +177,8 @@ export function toClaim(row: ClaimRow): Claim {
     unspentAtBlock,
     seenBlock,
     wasSettled,
+    countsArrived,
+    arrived,
     isAssetSuspended,
     isDenied,
     ownHashes,
@@ -202,6 +207,8 @@ export function toClaim(row: ClaimRow): Claim {
     unspentAtBlock,
     seenBlock,
     wasSettled,
+    countsArrived,
+    arrived,
     isAssetSuspended,
     isDenied,
     ownHashes,

@@ -22,6 +22,10 @@ export type Claim = {
   seenBlock: bigint
   /** It was settled once; a reorg may have reversed that since. */
   wasSettled: boolean
+  /** A transfer from before the claim counts: the recipient is reserved by the user who claimed it. */
+  countsArrived: boolean
+  /** It was found on chain when it was claimed. */
+  arrived: boolean
   isAssetSuspended: boolean
   /** An operator denies its payer or recipient. */
   isDenied: boolean
@@ -39,9 +43,12 @@ export type Claim = {
 /** A transaction of ours executed the payment and moved another amount. */
 export type Mismatch = { hash: string; blockNumber: bigint }
 
-/** `hash` is the transaction of the transfer, ours or a third party's; `detail` is for the payer and the log. */
+/**
+ * `hash` is the transaction of the transfer, ours or a third party's, and `place` tells which of its transfers, if that is known;
+ * `arrived`: it is from before the claim. `detail` is for the payer and the log.
+ */
 export type ClaimOutcome =
-  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | { status: 'settled'; hash: string; blockNumber: bigint; place?: string | undefined; arrived?: true }
   | {
       status: 'failed'
       reason: ReasonCode

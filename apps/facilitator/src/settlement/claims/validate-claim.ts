@@ -4,6 +4,7 @@ import {
   type PendingPayment,
   type Refusal,
   type Sponsorship,
+  type Terms,
 } from '@tollgate/chains'
 import { withTimeout } from '@tollgate/protocol'
 import { type Network } from '../../networks/network'
@@ -60,11 +61,18 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
     const verified = { claim, payment, terms, isAlone, isBehind: reserved > 0n, headBlock }
     if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
     if (refusal) return resolveRefusal(verified, refusal)
+    if (claim.arrived) await assertUnspent(verified)
     const valid = await withSponsorship(verified, minBlock)
     if (wasted >= MAX_WASTED && !claim.isRetryRequested && costsUs(valid))
       return resolveRefusal(valid, tooManyWasted(wasted))
     const exceedsBalance = before > 0n && lacksFunds(await verify(reserved + before))
     return exceedsBalance ? { claim, problem: WAITS_FOR_ITS_PAYER } : valid
+  }
+
+  /** A node that lags finds a payment valid that has arrived: our transaction for it would be wasted. */
+  async function assertUnspent({ claim: { minBlock }, payment, terms }: ValidClaim): Promise<void> {
+    if (await chain.payments.isSpentAt(payment, terms, minBlock))
+      throw new ChainUnavailable(`The node finds a payment valid that was made by block ${minBlock}`)
   }
 
   async function withSponsorship(verified: ValidClaim, minBlock: bigint): Promise<ValidClaim> {
@@ -89,7 +97,11 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
         throw new ChainUnavailable(`no payment status within ${STATUS_TIMEOUT_MS} ms`)
       },
     )
-    if (status.status === 'settled') return { claim, outcome: claimOutcome(claim, status) }
+    if (status.status === 'settled') {
+      const outcome = claimOutcome(claim, status)
+      const place = await placeIn(status.hash, payment, terms)
+      return { claim, outcome: outcome.status === 'settled' ? { ...outcome, place } : outcome }
+    }
     if (status.status === 'void' && claim.hasTransaction)
       return { claim, outcome: claimOutcome(claim, status) }
     // `void` is final at any height; `open` from a stale node may be out of date.
@@ -100,6 +112,11 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
     if (status.status === 'pending' || (status.status === 'open' && claim.hasTransaction))
       return { claim, problem: refusal.detail }
     return failed(claim, refusal)
+  }
+
+  async function placeIn(hash: string, payment: Payment, terms: Terms): Promise<string | undefined> {
+    const transaction = await chain.node.transactionStatus(hash)
+    return transaction.status === 'mined' ? transaction.placeOf(payment, terms) : undefined
   }
 
   return { validateClaim, resolveRefusal }

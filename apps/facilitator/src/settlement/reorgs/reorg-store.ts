@@ -131,7 +131,7 @@ export function createReorgStore(pool: Pool) {
     }: Pick<ExternalSettlement, 'id' | 'hash' | 'blockNumber'>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `UPDATE settlements s
-         SET status = 'claimed', transaction_id = NULL, block_number = NULL, updated_at = now()
+         SET status = 'claimed', transaction_id = NULL, block_number = NULL, transfer = NULL, updated_at = now()
          WHERE s.id = $1 AND s.status = 'settled' AND s.transaction_hash = $2 AND s.block_number = $3
          RETURNING pg_notify('${CLAIMED_CHANNEL}', network)`,
         [id, hash, blockNumber],

@@ -19,7 +19,8 @@ INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)
 /** A fee grant does not broadcast the payment, so it sets no hash. */
 const SIGN_CLAIMS = `
 UPDATE settlements
-SET status = 'signed', transaction_id = $1, transaction_hash = coalesce($3, transaction_hash), last_error = NULL,
+SET status = 'signed', transaction_id = $1, transaction_hash = coalesce($3, transaction_hash), transfer = NULL,
+  last_error = NULL,
   retry_requested_at = NULL, updated_at = now()
 WHERE id = ANY($2)`
 

@@ -22,6 +22,7 @@ const mined = (changes: Partial<MinedVersion> = {}): MinedVersion => ({
   succeeded: true,
   fee: 1n,
   settles: () => false,
+  placeOf: () => undefined,
   differs: () => false,
   ...changes,
 })
@@ -39,6 +40,8 @@ const claim = (changes: Partial<Claim> = {}): Claim => ({
   unspentAtBlock: 50n,
   seenBlock: 60n,
   wasSettled: false,
+  countsArrived: false,
+  arrived: false,
   isAssetSuspended: false,
   isDenied: false,
   ownHashes: [],
@@ -112,6 +115,13 @@ describe('a claim in the block of its transaction', () => {
       undefined,
     ],
     [
+      'is settled by one from before it where that counts',
+      settles,
+      { seenBlock: 100n, countsArrived: true },
+      true,
+      'settled',
+    ],
+    [
       'is settled again by a payer’s own transaction that a reorg moved',
       settles,
       { seenBlock: 100n, wasSettled: true },
@@ -122,6 +132,14 @@ describe('a claim in the block of its transaction', () => {
     const outcome = outcomeInBlock(claim(changes), payment, mined(version), { isPayerSigned })
     expect(outcome && (outcome.status === 'failed' ? outcome.reason : outcome.status)).toBe(expected)
   })
+})
+
+test('a payer’s own transaction from before the claim is said to have arrived, with the place of its transfer', () => {
+  const version = mined({ settles: () => true, placeOf: () => '2' })
+  const outcomeOf = (changes: Partial<Claim>) =>
+    outcomeInBlock(claim({ countsArrived: true, ...changes }), payment, version, { isPayerSigned: true })
+  expect(outcomeOf({ seenBlock: 100n })).toMatchObject({ status: 'settled', place: '2', arrived: true })
+  expect(outcomeOf({})).not.toHaveProperty('arrived')
 })
 
 describe('a claim that its mined transaction did not settle', () => {
@@ -143,6 +161,12 @@ describe('a claim by the status of its payment', () => {
     ['waits for confirmations', pending, {}, { action: 'wait' }],
     ['is retried while open', open, {}, { action: 'retry' }],
     ['is settled by a third party after the claim', settledBy('0xtheirs'), {}, settled('0xtheirs')],
+    [
+      'is settled by what was there before the claim where that counts',
+      settledBy('0xtheirs'),
+      { seenBlock: 100n, countsArrived: true },
+      { action: 'complete', outcome: { ...settled('0xtheirs').outcome, arrived: true } },
+    ],
     [
       'fails if settled before the claim',
       settledBy('0xtheirs'),

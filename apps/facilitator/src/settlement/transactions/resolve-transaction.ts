@@ -48,8 +48,12 @@ export function outcomeInBlock(
 ): ClaimOutcome | undefined {
   const transfer = { hash: mined.hash, blockNumber: mined.block.number }
   // The payer may have broadcast its own transaction before it was brought to us.
-  if (isPayerSigned && predatesClaim(claim, transfer.blockNumber)) return undefined
-  if (mined.settles(payment, claim.terms)) return { status: 'settled', ...transfer }
+  const arrived = isPayerSigned && predatesClaim(claim, transfer.blockNumber)
+  if (arrived && !claim.countsArrived) return undefined
+  if (mined.settles(payment, claim.terms)) {
+    const place = mined.placeOf(payment, claim.terms)
+    return { status: 'settled', ...transfer, place, ...(arrived && { arrived }) }
+  }
   return mined.differs(payment, claim.terms) ? mismatchOutcome(transfer) : undefined
 }
 

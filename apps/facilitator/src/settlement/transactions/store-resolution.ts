@@ -49,12 +49,13 @@ UPDATE settlements s
 SET status = ${outcomeStatus('next.status')},
   transaction_hash = CASE WHEN NOT next.is_unsent THEN coalesce(next.hash, s.transaction_hash) END,
   transaction_id = CASE WHEN next.status = 'claimed' THEN NULL ELSE s.transaction_id END,
-  block_number = next.block_number, min_block = greatest(s.min_block, $2),
+  block_number = next.block_number, transfer = next.transfer, arrived = s.arrived OR next.arrived,
+  min_block = greatest(s.min_block, $2),
   error_reason = next.reason, error_detail = next.detail, settled_at = ${settledAt('next.status')},
   attempts = s.attempts + CASE WHEN next.status = 'settled' THEN 0 ELSE 1 END,
   last_error = NULL, retry_requested_at = NULL, updated_at = now()
-FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::boolean[])
-  AS next (id, status, hash, block_number, reason, detail, is_unsent)
+FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::boolean[], $10::text[],
+  $11::boolean[]) AS next (id, status, hash, block_number, reason, detail, is_unsent, transfer, arrived)
 WHERE s.id = next.id AND s.transaction_id = $1 AND ${isInFlightSql('s')}
 RETURNING s.id, s.error_reason AS reason, CASE WHEN s.status = 'claimed' THEN pg_notify('${CLAIMED_CHANNEL}', s.network)
   ELSE pg_notify('${FINAL_CHANNEL}', s.id::text) END`
@@ -137,6 +138,8 @@ async function applyTransitions(
     next.map(({ reason }) => reason),
     next.map(({ detail }) => detail),
     next.map(({ isUnsent }) => isUnsent),
+    next.map(({ place }) => place),
+    next.map(({ arrived }) => arrived),
   ])
   return rows.filter(({ reason }) => reason === 'transfer_event_mismatch').map(({ id }) => id)
 }
@@ -152,6 +155,8 @@ function rowOf(transition: Transition) {
     reason: failure?.reason ?? null,
     detail: failure ? storedDetail(failure.detail) : null,
     isUnsent: failure?.isUnsent === true,
+    place: (transition.status === 'settled' && transition.place) || null,
+    arrived: transition.status === 'settled' && transition.arrived === true,
   }
 }
 

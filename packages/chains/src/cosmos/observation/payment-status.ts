@@ -1,10 +1,11 @@
 import { ChainUnavailable } from '../../errors'
-import { type PaymentStatus, type Terms } from '../../family'
+import { type PaymentStatus, type Terms, type Transfer } from '../../family'
 import type { TxResult } from '../rpc-schemas'
 import { resolveFrom, confirmedHeight, isSpentAt, safeHeight, sequenceOf, voidStatus } from './confirmations'
-import { hasSequence, sequenceOfPayment, settles } from './tx-result'
+import { hasSequence, ONLY_TRANSFER, sequenceOfPayment, settles } from './tx-result'
 import type { CosmosNetwork } from '../network'
 import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
+import { checkSigned } from '../transfer-methods/bank-send/verify'
 
 const expired: PaymentStatus = {
   status: 'void',
@@ -69,4 +70,28 @@ export async function paymentStatus(
   if ((await rpc.blockAt(result.height)) === undefined)
     throw new ChainUnavailable(`The node is behind block ${result.height}`)
   return { status: 'settled', hash: result.hash, blockNumber: result.height }
+}
+
+/** See `ChainPayments.findTransfer`. */
+export async function findTransfer(
+  network: CosmosNetwork,
+  payment: CosmosPayment,
+  terms: Terms,
+  minBlock: bigint,
+): Promise<Transfer | undefined> {
+  const { rpc } = network
+  const sequence = sequenceOfPayment(payment)
+  const { account, height } = await rpc.accountAt(payment.payer, { minBlock })
+  if (sequenceOf(account) <= sequence) return undefined
+  const result = await findTransactionOfSequence(network, payment, sequence, height)
+  // A node indexes a block a moment after it has the state.
+  if (result === undefined)
+    throw new ChainUnavailable(
+      `No node of ${network.name} finds the transaction with the sequence ${sequence}`,
+    )
+  if (!settles(result, payment, terms)) return undefined
+  const block = await rpc.blockAt(result.height)
+  if (block === undefined) throw new ChainUnavailable(`The node is behind block ${result.height}`)
+  if (await checkSigned({ network, payment, terms, reserved: 0n, minBlock })) return undefined
+  return { hash: result.hash, blockNumber: result.height, time: block.timestamp, place: ONLY_TRANSFER }
 }

@@ -2,7 +2,7 @@ import { ChainUnavailable } from '../../errors'
 import { type BlockId, type TransactionStatus } from '../../family'
 import { confirmedHeight, sequenceOf } from './confirmations'
 import type { TxResult } from '../rpc-schemas'
-import { feeOf, settles, usedSequence } from './tx-result'
+import { feeOf, ONLY_TRANSFER, settles, usedSequence } from './tx-result'
 import type { CosmosNetwork } from '../network'
 import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
 
@@ -30,6 +30,7 @@ export async function transactionStatus(
     succeeded: result.code === 0,
     fee: feeOf(result, network),
     settles: (payment, terms) => settles(result, payment, terms),
+    placeOf: (payment, terms) => (settles(result, payment, terms) ? ONLY_TRANSFER : undefined),
     // The bank module moves exactly the coins of the message.
     differs: () => false,
   }

@@ -50,6 +50,9 @@ export function settles(result: TxResult, payment: SignedPayment, { token, payTo
   )
 }
 
+/** The place (see `Transfer`): a transaction that settles a payment has one message. */
+export const ONLY_TRANSFER = '0'
+
 /** Reads an amount as Go's big.Int does: also +5, 0x2710 and 1_000, and 010 as eight. */
 function parseAmount(text: string): bigint | undefined {
   const [, digits] = /^\+?([0-9][0-9a-z_]*)$/i.exec(text) ?? []

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ChainUnavailable } from '../../errors'
 import { Log, quantity } from '../rpc-schemas'
+import type { Transfer } from '../../family'
 import type { EvmNetwork } from '../network'
 
 /** The range that most public nodes allow in one call. All searches together cover a day of 2-second blocks. */
@@ -82,3 +83,17 @@ export async function eventsWithin(
   if (block?.hash !== blockHash) return undefined
   return events.filter((event) => event.transactionHash === hash && event.blockHash === blockHash)
 }
+
+/** The transfer at this place. Rejects with `ChainUnavailable` if its block is not in the current chain. */
+export async function transferAt(
+  { rpc }: EvmNetwork,
+  { hash, blockNumber, blockHash }: Place,
+  place: string,
+): Promise<Transfer> {
+  const block = await rpc.blockAt(blockNumber)
+  if (block?.hash !== blockHash) throw droppedBlock(hash)
+  return { hash, blockNumber, time: block.timestamp, place }
+}
+
+export const droppedBlock = (hash: string) =>
+  new ChainUnavailable(`The chain dropped the block that ${hash} was in`)

@@ -1,4 +1,4 @@
-import type { BlockId, TransactionStatus } from '../../family'
+import type { BlockId, Terms, TransactionStatus } from '../../family'
 import { ChainUnavailable } from '../../errors'
 import { sameAddress } from '../address'
 import type { Receipt } from '../rpc-schemas'
@@ -19,16 +19,19 @@ export async function transactionStatus(
   if (located.status !== 'mined') return located
   const { receipt, isConfirmed } = located
   const succeeded = receipt.status === 1n
+  const placeOf = (payment: EvmPayment, terms: Terms) =>
+    succeeded ? transferMethodOf(payment).placeOf(receipt, payment, terms) : undefined
   return {
     status: 'mined',
     block: { number: receipt.blockNumber, hash: receipt.blockHash },
     isConfirmed,
     succeeded,
     fee: feeOf(receipt, network),
-    settles: (payment, terms) => succeeded && transferMethodOf(payment).settles(receipt, payment, terms),
+    settles: (payment, terms) => placeOf(payment, terms) !== undefined,
+    placeOf,
     differs: (payment, terms) =>
       succeeded &&
-      !transferMethodOf(payment).settles(receipt, payment, terms) &&
+      placeOf(payment, terms) === undefined &&
       transferMethodOf(payment).differs(receipt, payment, terms),
   }
 }

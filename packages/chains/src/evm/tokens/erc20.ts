@@ -31,3 +31,19 @@ export const isTransferOf = (
   log !== undefined &&
   sameTopics(log.topics, transferTopics({ payer, payTo })) &&
   log.data === `0x${uintWord(amount)}`
+
+/**
+ * The place of a transfer among those of the payer in one transaction. Events of other contracts and accounts may be missing: the
+ * place does not depend on them.
+ */
+export function placeOfTransfer(
+  logs: readonly Log[],
+  asset: string,
+  payment: Pick<Payment, 'payer'>,
+  transfer: Log | undefined,
+): string | undefined {
+  const place = eventsOf(logs, asset)
+    .filter((log) => isTransferFrom(log, payment))
+    .findIndex((log) => log === transfer)
+  return place < 0 ? undefined : String(place)
+}

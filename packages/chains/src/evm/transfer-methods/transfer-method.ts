@@ -1,5 +1,5 @@
 import type { Check } from '../../checks'
-import type { PaymentStatus, Payment, Refusal, Terms } from '../../family'
+import type { PaymentStatus, Payment, Refusal, Terms, Transfer } from '../../family'
 import type { Receipt } from '../rpc-schemas'
 import type { Deployment } from '../signing/wrapped-signature'
 import type { Case, OfflineCase } from './checks'
@@ -34,11 +34,23 @@ export type TransferMethod<P extends Payment> = {
   verify(question: Case<P>): Promise<Refusal | undefined>
   /** Absent if the payer signs the whole transaction. */
   call?(network: EvmNetwork, payment: P, terms: Terms): SettlementCall
-  /** Whether the asset's events show that this successful transaction settles exactly this payment. */
-  settles(receipt: Receipt, payment: P, terms: Terms): boolean
+  /** Checks the terms and what the payer signed, but no limit that ends once the payment is mined. */
+  checkSigned(question: Case<P>): Promise<Refusal | undefined>
+  /**
+   * The place (see `Transfer`) of the transfer by which this successful transaction settles exactly this payment, by the asset's
+   * events. Undefined if it does not.
+   */
+  placeOf(receipt: Receipt, payment: P, terms: Terms): string | undefined
   /** See `differs` of `TransactionStatus`. Called only for a successful transaction that does not settle the payment. */
   differs(receipt: Receipt, payment: P, terms: Terms): boolean
   isSpentAt(network: EvmNetwork, payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** See `ChainPayments.paymentStatus`. */
   paymentStatus(network: EvmNetwork, payment: P, terms: Terms, minBlock: bigint): Promise<PaymentStatus>
+  /** See `ChainPayments.findTransfer`. Compares with the payment's own recipient and amount. */
+  findTransfer(
+    network: EvmNetwork,
+    payment: P,
+    terms: Terms,
+    at: { minBlock: bigint; since: bigint },
+  ): Promise<Transfer | undefined>
 }

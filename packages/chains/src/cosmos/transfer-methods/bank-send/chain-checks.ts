@@ -51,6 +51,8 @@ const checkSignature: ChainCheck = ({ payment: { tx }, network: { chainId }, cha
     : refuse('invalid_payload', 'the signature is not the payer’s for this transaction on this chain')
 }
 
+export const signatureChecks: readonly ChainCheck[] = [checkAccount, checkKey, checkSignature]
+
 const checkSequence: ChainCheck = ({ payment: { tx }, chainState: { account } }) => {
   const [sequence, next] = [tx.signers[0]?.sequence, account?.sequence]
   if (sequence === next) return undefined
@@ -117,9 +119,7 @@ const checkSimulation: ChainCheck = ({ payment: { tx }, chainState: { simulated,
 
 /** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
-  checkAccount,
-  checkKey,
-  checkSignature,
+  ...signatureChecks,
   checkSequence,
   ...feeChecks,
   checkTimeout,

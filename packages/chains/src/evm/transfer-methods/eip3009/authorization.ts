@@ -2,7 +2,14 @@ import { id } from 'ethers'
 import type { Token } from '../../../family'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../../abi'
 import type { Log } from '../../rpc-schemas'
-import { eventsOf, isTransferFrom, isTransferOf, sameTopics, TRANSFER } from '../../tokens/erc20'
+import {
+  eventsOf,
+  isTransferFrom,
+  isTransferOf,
+  placeOfTransfer,
+  sameTopics,
+  TRANSFER,
+} from '../../tokens/erc20'
 import { canonicalSignature, splitSignature } from '../../signing/signature'
 import { keccakOfHex, typedDigest } from '../../signing/typed-data'
 import type { AuthorizedPayment } from './payment'
@@ -111,11 +118,16 @@ export const holdsUse = (logs: readonly Log[], asset: string, payment: Authorize
  * its next event the Transfer of exactly its amount to its recipient. A Transfer elsewhere in the transaction may belong to
  * another payment.
  */
-export function holdsTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+export const holdsTransfer = (logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean =>
+  placeOf(logs, asset, payment) !== undefined
+
+/** The place (see `Transfer`) of that transfer. */
+export function placeOf(logs: readonly Log[], asset: string, payment: AuthorizedPayment): string | undefined {
   const ofToken = eventsOf(logs, asset)
-  return ofToken.some(
+  const use = ofToken.findIndex(
     (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && isTransferOf(ofToken[i + 1], payment),
   )
+  return use < 0 ? undefined : placeOfTransfer(ofToken, asset, payment, ofToken[use + 1])
 }
 
 /** Whether the use of the authorization moved another amount, or to another recipient. */

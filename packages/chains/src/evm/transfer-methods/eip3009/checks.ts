@@ -25,6 +25,11 @@ export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [chec
 
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
+/** What the payer signed, at any time. */
+export const signedChecks: readonly OfflineCheck[] = [...commonChecks, checkWrapper]
+
+export const signatureChecks: readonly ChainCheck[] = [checkDeployed, checkSignature]
+
 const checkToken: ChainCheck = ({ chainState }) =>
   chainState.authorizationUsed === undefined || chainState.balance === undefined
     ? refuse('invalid_payment_requirements', 'the asset does not take EIP-3009 authorizations')
@@ -42,8 +47,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
 
 /** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
-  checkDeployed,
-  checkSignature,
+  ...signatureChecks,
   checkToken,
   checkWindowOnChain,
   checkUnused,

@@ -4,10 +4,10 @@ import type { TransferMethod, SettlementCall } from '../transfer-method'
 import type { EvmNetwork } from '../../network'
 import { isFactoryAllowed } from '../../settlement/deployment'
 import { isSignedByKey } from '../../signing/signature'
-import { calls, digestOf, holdsOtherTransfer, holdsTransfer } from './authorization'
-import { chainChecks, offlineChecks, ownChecks } from './checks'
+import { calls, digestOf, holdsOtherTransfer, placeOf } from './authorization'
+import { chainChecks, offlineChecks, ownChecks, signatureChecks, signedChecks } from './checks'
 import { readChainState } from './chain-state'
-import { paymentStatus, isSpentAt } from './payment-status'
+import { findTransfer, isSpentAt, paymentStatus } from './payment-status'
 import { type AuthorizedPayment, readAuthorization } from './payment'
 
 function call(network: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
@@ -33,8 +33,10 @@ export const eip3009: TransferMethod<AuthorizedPayment> = {
       : isSignedByKey(payment, digestOf(payment, token, chainId)),
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
   call,
-  settles: ({ logs }, payment, { token }) => holdsTransfer(logs, token.asset, payment),
+  checkSigned: createVerifier({ offlineChecks: signedChecks, readChainState, chainChecks: signatureChecks }),
+  placeOf: ({ logs }, payment, { token }) => placeOf(logs, token.asset, payment),
   differs: ({ logs }, payment, { token }) => holdsOtherTransfer(logs, token.asset, payment),
   isSpentAt,
   paymentStatus,
+  findTransfer,
 }

@@ -41,6 +41,11 @@ export const ownChecks: readonly OwnCheck[] = [checkSpender, checkAsset, checkWi
 
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
+/** What the payer signed, at any time. */
+export const signedChecks: readonly OfflineCheck[] = [...commonChecks, checkSpender, checkAsset, checkWrapper]
+
+export const signatureChecks: readonly ChainCheck[] = [checkDeployed, checkSignature]
+
 const checkContracts: ChainCheck = ({ chainState }) =>
   chainState.nonceUsed === undefined
     ? refuse('invalid_payment_requirements', 'Permit2, or the proxy of x402, is not on this network')
@@ -103,8 +108,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
 /** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
   checkContracts,
-  checkDeployed,
-  checkSignature,
+  ...signatureChecks,
   checkToken,
   checkWindowOnChain,
   checkUnused,

@@ -3,7 +3,14 @@ import { ChainUnavailable } from '../../../errors'
 import { Data, hex, type Log } from '../../rpc-schemas'
 import { isTransferOf, transferTopics } from '../../tokens/erc20'
 import type { EvmNetwork } from '../../network'
-import { eventsWithin, type Place, placeOf, searchBack, timeAt } from '../../observation/log-search'
+import {
+  droppedBlock,
+  eventsWithin,
+  type Place,
+  placeOf,
+  searchBack,
+  timeAt,
+} from '../../observation/log-search'
 import type { PermittedPayment } from './payment'
 import { settlementsBy } from './trace'
 import { isSettlementCall, settlementEvents } from './transfer'
@@ -30,8 +37,7 @@ async function isSettledBy(
     eventsWithin(network, place, { address: asset, topics: transferTopics(payment) }),
     eventsWithin(network, place, settlementEvents),
   ])
-  if (moved === undefined || events === undefined)
-    throw new ChainUnavailable(`The chain dropped the block that ${hash} was in`)
+  if (moved === undefined || events === undefined) throw droppedBlock(hash)
   // A node that lacks the transfer, which was just found, may lack the settlement event too.
   if (!moved.some((log) => isTransferOf(log, payment)))
     throw new ChainUnavailable(`The node finds a transfer in ${hash}, which does not hold it`)

@@ -1,9 +1,10 @@
 import { ChainUnavailable } from '../../../errors'
-import { type PaymentStatus, type Terms } from '../../../family'
+import { type PaymentStatus, type Terms, type Transfer } from '../../../family'
 import { answeredWord } from '../../abi'
 import { Data, quantity } from '../../rpc-schemas'
 import { unusedPaymentStatus } from '../relayed-payment'
 import { confirmedHeight, heightSince, longAgoHeight, voidStatus } from '../../observation/confirmations'
+import { transferAt } from '../../observation/log-search'
 import type { EvmNetwork } from '../../network'
 import { PERMIT2 } from './contracts'
 import type { PermittedPayment } from './payment'
@@ -50,4 +51,20 @@ export async function paymentStatus(
   }
   const { hash, blockNumber } = use
   return blockNumber > confirmed ? { status: 'pending' } : { status: 'settled', hash, blockNumber }
+}
+
+/** Equal payments make equal transfers, so the nonce tells them apart. */
+export const placeOf = ({ permitNonce }: PermittedPayment): string => `permit2 ${permitNonce}`
+
+/** See `TransferMethod.findTransfer`. */
+export async function findTransfer(
+  network: EvmNetwork,
+  payment: PermittedPayment,
+  terms: Terms,
+  { minBlock }: { minBlock: bigint },
+): Promise<Transfer | undefined> {
+  const height = await heightSince(network, minBlock)
+  if (!(await isSpentAt(network, payment, terms, height))) return undefined
+  const { use } = await findSettlement(network, height, payment, terms.token.asset)
+  return use && transferAt(network, use, placeOf(payment))
 }

@@ -2,10 +2,10 @@ import { createVerifier } from '../../../checks'
 import type { TransferMethod, SettlementCall } from '../transfer-method'
 import type { EvmNetwork } from '../../network'
 import { isSignedByKey, signatureToSend } from '../../signing/signature'
-import { chainChecks, offlineChecks, ownChecks } from './checks'
+import { chainChecks, offlineChecks, ownChecks, signatureChecks, signedChecks } from './checks'
 import { PROXY } from './contracts'
 import { readChainState } from './chain-state'
-import { paymentStatus, isSpentAt } from './payment-status'
+import { findTransfer, isSpentAt, paymentStatus, placeOf } from './payment-status'
 import { type PermittedPayment, readPermit2 } from './payment'
 import { digestOf, holdsOtherTransfer, holdsTransfer, settlementCall } from './transfer'
 
@@ -28,8 +28,11 @@ export const permit2: TransferMethod<PermittedPayment> = {
   isSignedByKey: (payment, _, chainId) => isSignedByKey(payment, digestOf(payment, chainId)),
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
   call,
-  settles: (receipt, payment, { token }) => holdsTransfer(receipt, token.asset, payment),
+  checkSigned: createVerifier({ offlineChecks: signedChecks, readChainState, chainChecks: signatureChecks }),
+  placeOf: (receipt, payment, { token }) =>
+    holdsTransfer(receipt, token.asset, payment) ? placeOf(payment) : undefined,
   differs: (receipt, payment, { token }) => holdsOtherTransfer(receipt, token.asset, payment),
   isSpentAt,
   paymentStatus,
+  findTransfer,
 }

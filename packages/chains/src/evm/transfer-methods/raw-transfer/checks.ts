@@ -47,6 +47,9 @@ export const ownChecks: readonly OwnCheck[] = [checkNetwork, checkAsset, checkGa
 
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
+/** What the payer signed, whatever gas it took. */
+export const signedChecks: readonly OfflineCheck[] = [...commonChecks, checkNetwork, checkAsset]
+
 const checkNonce: ChainCheck = ({ payment: { accountNonce }, chainState: { nonce } }) => {
   if (accountNonce < nonce.mined) return refuseSpent(`the account nonce ${accountNonce} is used`)
   return accountNonce > nonce.mined && accountNonce > nonce.waiting

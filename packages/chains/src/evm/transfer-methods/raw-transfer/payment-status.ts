@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../../../errors'
-import { type PaymentStatus, type Terms } from '../../../family'
+import { type PaymentStatus, type Terms, type Transfer } from '../../../family'
 import {
   confirmedHeight,
   heightSince,
@@ -8,9 +8,10 @@ import {
   nonceAt,
   voidStatus,
 } from '../../observation/confirmations'
+import { droppedBlock, transferAt } from '../../observation/log-search'
 import type { EvmNetwork } from '../../network'
 import type { RawTransfer } from './payment'
-import { movesOther, settles } from './settles'
+import { movesOther, placeOf } from './place-of'
 
 export const isSpentAt = async (
   network: EvmNetwork,
@@ -44,7 +45,7 @@ export async function paymentStatus(
     const { receipt, isConfirmed } = located
     if (!isConfirmed) return { status: 'pending' }
     const { transactionHash: hash, blockNumber } = receipt
-    if (receipt.status !== 1n || !settles(receipt, payment, terms)) {
+    if (receipt.status !== 1n || placeOf(receipt, payment, terms) === undefined) {
       const unsettled = voidStatus('the transaction was mined, and does not hold the transfer')
       const isOther = receipt.status === 1n && movesOther(receipt, payment, terms)
       return isOther ? { ...unsettled, usedIn: { hash, blockNumber } } : unsettled
@@ -56,4 +57,24 @@ export async function paymentStatus(
   return located.status === 'unknown' && isSpentLongAgo
     ? voidStatus('another transaction of the payer took the account nonce')
     : { status: 'pending' }
+}
+
+/** See `TransferMethod.findTransfer`. */
+export async function findTransfer(
+  network: EvmNetwork,
+  payment: RawTransfer,
+  terms: Terms,
+  { minBlock }: { minBlock: bigint },
+): Promise<Transfer | undefined> {
+  const { hash } = payment.transaction
+  const height = await heightSince(network, minBlock)
+  if (!(await isSpentAt(network, payment, terms, height))) return undefined
+  const [located, has] = await Promise.all([findTransaction(network, hash), network.rpc.height()])
+  // A node reports no error for transactions in blocks that it lacks.
+  if (has < height) throw new ChainUnavailable(`The node is at block ${has}, behind ${height}`)
+  if (located.status === 'waiting') throw droppedBlock(hash)
+  if (located.status === 'unknown' || located.receipt.status !== 1n) return undefined
+  const { blockNumber, blockHash } = located.receipt
+  const place = placeOf(located.receipt, payment, terms)
+  return place === undefined ? undefined : transferAt(network, { hash, blockNumber, blockHash }, place)
 }

@@ -1,10 +1,10 @@
-import { createVerifier } from '../../../checks'
+import { createVerifier, firstRefusal } from '../../../checks'
 import type { TransferMethod } from '../transfer-method'
-import { chainChecks, offlineChecks, ownChecks } from './checks'
+import { chainChecks, offlineChecks, ownChecks, signedChecks } from './checks'
 import { readChainState } from './chain-state'
-import { paymentStatus, isSpentAt } from './payment-status'
+import { findTransfer, isSpentAt, paymentStatus } from './payment-status'
 import { type RawTransfer, readRawTransfer } from './payment'
-import { movesOther, settles } from './settles'
+import { movesOther, placeOf } from './place-of'
 
 export const rawTransfer: TransferMethod<RawTransfer> = {
   members: ['rawTx'],
@@ -13,8 +13,10 @@ export const rawTransfer: TransferMethod<RawTransfer> = {
   // The payer is recovered from the signature.
   isSignedByKey: () => true,
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
-  settles,
+  checkSigned: (question) => Promise.resolve(firstRefusal(signedChecks, question)),
+  placeOf,
   differs: movesOther,
   isSpentAt,
   paymentStatus,
+  findTransfer,
 }

@@ -106,7 +106,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   )
   const sessions = createSessions(database, createTokens(secrets, now), now)
   const nonces = createNonces(store)
-  const verifyContractSignature = createContractWallets({ catalog, logger })
+  const verifyContractSignature = createContractWallets({ catalog, store, logger })
   const signInWithX = createSignInWithX({
     nonces,
     verifyContractSignature,

@@ -18,9 +18,8 @@ import { findTargetProblem } from './target-url'
 
 /** How a service reads and shows what the handlers share. */
 export type WebhookWire<Caller> = {
-  ownerOf: (caller: Caller) => string
-  /** Runs before anything is read or changed. */
-  authorize: (caller: Caller) => Promise<void>
+  /** Runs before anything is read or changed. Returns the owner of the endpoints that the caller may see and change. */
+  authorize: (caller: Caller) => Promise<string>
   readNew: (body: unknown) => NewEndpoint
   readChange: (body: unknown) => EndpointChange
   showEndpoint: (endpoint: Endpoint) => object
@@ -34,7 +33,7 @@ export function createWebhookHandlers<Caller>(
   wire: WebhookWire<Caller>,
   { isProduction }: { isProduction: boolean },
 ) {
-  const { ownerOf, authorize, showEndpoint, showPage, answer } = wire
+  const { authorize, showEndpoint, showPage, answer } = wire
 
   function assertTarget(url: string | undefined) {
     const problem = url === undefined ? undefined : findTargetProblem(url, isProduction)
@@ -46,8 +45,7 @@ export function createWebhookHandlers<Caller>(
     (work: Work, status = 200) =>
     async (req: Request, res: Response, caller: Caller) => {
       res.set('Cache-Control', 'no-store')
-      await authorize(caller)
-      const members = await work(req, ownerOf(caller))
+      const members = await work(req, await authorize(caller))
       res.status(status).json(answer(members))
     }
 

@@ -5,8 +5,7 @@ import { type User } from '../users/store'
 
 /** Events belong to the user of the client key that claimed the payment. */
 export const wire: WebhookWire<Pick<User, 'id'>> = {
-  ownerOf: ({ id }) => String(id),
-  authorize: () => Promise.resolve(),
+  authorize: ({ id }) => Promise.resolve(String(id)),
   readNew: (body) => ({ ...parse(NewWebhook, body), threshold: null }),
   readChange: (body) => parse(WebhookChange, body),
   showEndpoint,

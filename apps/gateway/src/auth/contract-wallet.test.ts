@@ -187,8 +187,18 @@ test('a provider whose node accepts everything cannot sign in a wallet that anot
   expect(liar.requests.length).toBeGreaterThan(0)
 })
 
-test('at most sixteen logins query nodes at the same time', async () => {
-  const texts = await Promise.all(Array.from({ length: 17 }, shortText))
+test('at most five logins of one client query nodes at the same time; others wait for a while', async () => {
+  const texts = await Promise.all(Array.from({ length: 7 }, shortText))
   const answered = await Promise.all(texts.map((text) => login({ text, planId: 4, chainId: '6' })))
-  expect(answered.map(outcomeOf).sort()).toEqual([...Array<unknown>(16).fill(refused), [503, 'OVERLOADED']])
+  const overloaded = [503, 'OVERLOADED']
+  expect(answered.map(outcomeOf).sort()).toEqual([...Array<unknown>(5).fill(refused), overloaded, overloaded])
+})
+
+test('a nonce is good for three checks by nodes, and one that is not known for none', async () => {
+  const text = await shortText()
+  for (let check = 0; check < 3; check++)
+    expect(outcomeOf(await login({ text, signer: thirdParty }))).toEqual(refused)
+  for (const signer of [thirdParty, owner]) expect(outcomeOf(await login({ text, signer }))).toEqual(refused)
+  const unknown = signInText({ address, nonce: 'a'.repeat(32), issuedAt: gateway.clock.now().toISOString() })
+  expect(outcomeOf(await login({ text: unknown, signer: thirdParty }))).toEqual([401, 'EXPIRED_NONCE'])
 })

@@ -1,10 +1,16 @@
 import { ChainUnavailable, families, type SignInProof } from '@tollgate/chains'
-import { ApiError, type Logger } from '@tollgate/service'
+import { createBudget, createLimiter, type EphemeralStore, type Logger } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
+import { createCheckRoom } from './check-room'
+import { NONCE_TTL_SECONDS } from './nonces'
 
 const NODE_TIMEOUT_MS = 3_000
-/** Bounds the load that forged signatures can put on the nodes. */
-const MAX_CONCURRENT_CHECKS = 16
+/** Bounds on the load that forged signatures can put on the nodes. */
+const MAX_CHECKS_PER_CHALLENGE = 3
+const MAX_CHECKS_PER_ADDRESS_A_MINUTE = 240
+
+/** `address` of the client, and the nonce of the text that it sent: one that is live. */
+export type ProofSource = { address: string; nonce: string }
 
 export type ContractWallets = ReturnType<typeof createContractWallets>
 
@@ -12,22 +18,48 @@ export type ContractWallets = ReturnType<typeof createContractWallets>
  * Verifies the sign-in of a contract wallet (EIP-1271) on the plan's chain: on another chain a different
  * owner may have the address. Queries one node of each provider; all that respond must accept.
  */
-export function createContractWallets({ catalog, logger }: { catalog: Catalog; logger: Logger }) {
-  let activeChecks = 0
+export function createContractWallets({
+  catalog,
+  store,
+  logger,
+}: {
+  catalog: Catalog
+  store: EphemeralStore
+  logger: Logger
+}) {
+  const limits = { store, logger, durationSeconds: 60 }
+  const takeCheck = createBudget({
+    ...limits,
+    name: 'contract-checks-challenge',
+    points: MAX_CHECKS_PER_CHALLENGE,
+    durationSeconds: NONCE_TTL_SECONDS,
+  })
+  const limitAddress = createLimiter({
+    ...limits,
+    name: 'contract-checks-address',
+    points: MAX_CHECKS_PER_ADDRESS_A_MINUTE,
+  })
+  const room = createCheckRoom()
 
-  /** `unknown`: no node responded. @throws ApiError OVERLOADED */
-  return async (plan: Plan, proof: SignInProof): Promise<'yes' | 'no' | 'unknown'> => {
+  /**
+   * `used-up`: the challenge was checked as often as it may be. `unknown`: no node responded.
+   *
+   * @throws ApiError RATE_LIMITED, OVERLOADED
+   */
+  return async (
+    plan: Plan,
+    proof: SignInProof,
+    { address, nonce }: ProofSource,
+  ): Promise<'yes' | 'no' | 'unknown' | 'used-up'> => {
     const verify = families[plan.ecosystem]?.verifyContractSignIn
     if (!verify) return 'no'
+    if (!(await takeCheck(nonce))) return 'used-up'
+    await limitAddress(address)
     const providers = await catalog.findProviders(plan.ecosystem, plan.chainId)
     const nodes = providers.flatMap(({ rpc, headers }) =>
       rpc.slice(0, 1).map(({ url }) => ({ url, headers })),
     )
-    if (activeChecks >= MAX_CONCURRENT_CHECKS)
-      throw new ApiError('OVERLOADED', 'Too many contract wallets are being verified; try again', {
-        retryAfterSeconds: 1,
-      })
-    activeChecks++
+    const leave = await room.enter(address)
     try {
       const network = {
         name: plan.network,
@@ -42,7 +74,7 @@ export function createContractWallets({ catalog, logger }: { catalog: Catalog; l
       logger.warn('contract wallet check failed', { wallet: proof.address, cause })
       return 'unknown'
     } finally {
-      activeChecks--
+      leave()
     }
   }
 }

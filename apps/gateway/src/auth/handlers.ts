@@ -1,5 +1,5 @@
 import { LoginRequest, NonceQuery, RefreshRequest, type NonceAnswer } from '@tollgate/protocol'
-import { parse } from '@tollgate/service'
+import { addressKey, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { parseWallet } from '../wallet-address'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
@@ -25,9 +25,8 @@ export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Ses
     },
 
     async login(req: Request, res: Response) {
-      res
-        .set('Cache-Control', 'no-store')
-        .json(await signIn(parse(LoginRequest, req.body), req.get('origin')))
+      const sender = { address: addressKey(req), origin: req.get('origin') }
+      res.set('Cache-Control', 'no-store').json(await signIn(parse(LoginRequest, req.body), sender))
     },
 
     async refresh(req: Request, res: Response) {

@@ -26,6 +26,12 @@ export function createNonces(store: EphemeralStore) {
 
     consumeBound,
 
+    /** Whether `consume`, or with `onlyBound` `consumeBound`, would find the nonce now. */
+    async isLive(nonce: string, boundTo: string, { onlyBound = false } = {}): Promise<boolean> {
+      if ((await store.get(boundKey(nonce, boundTo))) !== undefined) return true
+      return !onlyBound && (await store.get(unboundKey(nonce))) !== undefined
+    },
+
     /** The same for a login, which may also use a nonce without an address. */
     async consume(nonce: string, address: string): Promise<{ origin: string } | undefined> {
       const bound = await consumeBound(nonce, address)

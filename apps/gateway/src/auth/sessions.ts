@@ -102,6 +102,19 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
       if (live === 0) throw revokedToken()
     },
 
+    /**
+     * Whose webhooks a session sees and changes. A key has its address on every chain, a contract on the chain of its session only:
+     * elsewhere another contract may have the address.
+     *
+     * @throws ApiError REVOKED_TOKEN
+     */
+    async findOwner({ id }: Session): Promise<string> {
+      const live = await prisma.session.findUnique({ where: { id, revokedAt: null } })
+      if (!live) throw revokedToken()
+      const { wallet, signedBy, ecosystem, chainId } = live
+      return signedBy === 'key' ? wallet : `${wallet}@${ecosystem}:${chainId}`
+    },
+
     async findSignedBy(session: Session): Promise<SignedBy | undefined> {
       const row = await prisma.session.findUnique({ where: { id: session.id }, select: { signedBy: true } })
       return SignedBy.safeParse(row?.signedBy).data

@@ -19,9 +19,10 @@ export function createSignInPerRequest(parts: {
 }) {
   const { signInWithX, catalog, sessions, ledger } = parts
 
-  return async (header: string): Promise<OwnProof | undefined> => {
+  /** `address` of the client. */
+  return async (header: string, address: string): Promise<OwnProof | undefined> => {
     const plans = await catalog.readPlans()
-    const { wallet, chainId, signedBy } = await signInWithX.verify(header, plans.list)
+    const { wallet, chainId, signedBy } = await signInWithX.verify(header, plans.list, address)
     const mayPay = (plan: Plan) => signedBy === 'key' || plan.chainId === chainId
     const [richest] = (await ledger.getBalances(wallet))
       .flatMap(({ planId, balance }) => {

@@ -20,6 +20,8 @@ const CLOCK_SKEW_SECONDS = 60
 const methodOf: Record<Ecosystem, AuthMethod> = { evm: 'siwe', cosmos: 'siwc' }
 const ecosystemOf: Record<AuthMethod, Ecosystem> = { siwe: 'evm', siwc: 'cosmos' }
 
+type Sender = { address: string; origin: string | undefined }
+
 export type SignIn = ReturnType<typeof createSignIn>
 
 /** Consumes the nonce last, so that a failed login can be repeated with it. */
@@ -35,8 +37,8 @@ export function createSignIn(parts: {
   const { catalog, nonces, sessions, listedDomains, publicUrl, verifyContractSignature, now } = parts
   const takesAnyDomain = listedDomains.includes('*')
 
-  /** `origin`: of the page that sends the request, if a browser names one. */
-  return async (login: LoginRequest, origin?: string): Promise<SessionTokens> => {
+  /** `address` of the client, `origin` of the page that sends the request, if a browser names one. */
+  return async (login: LoginRequest, { address, origin }: Sender): Promise<SessionTokens> => {
     const plan = selectPlan(login, await catalog.getActivePlans())
     const authMethod = login.auth_method ?? methodOf[plan.ecosystem]
     const family = familyOf(authMethod)
@@ -58,7 +60,7 @@ export function createSignIn(parts: {
     const wallet = getWallet(family, message, login)
     const proof = { ...proofOf(login), address: wallet }
     const signedBy = family.verifySignIn(proof) ? 'key' : 'contract'
-    if (signedBy === 'contract') await assertContractSignature(family, plan, message, proof)
+    if (signedBy === 'contract') await assertContractSignature(family, plan, message, { proof, address })
     const nonce = await nonces.consume(message.nonce, wallet)
     if (!nonce || (takesAnyDomain && nonce.origin !== '' && !isOfHost(nonce.origin, message.domain)))
       throw expiredNonce()
@@ -70,12 +72,15 @@ export function createSignIn(parts: {
   async function assertContractSignature(
     family: Family,
     plan: Plan,
-    { chainId }: SignInMessage,
-    proof: SignInProof,
+    { chainId, nonce }: SignInMessage,
+    { proof, address }: { proof: SignInProof; address: string },
   ) {
     if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
       throw notSigned()
-    const answer = await verifyContractSignature(plan, proof)
+    if (!(await nonces.isLive(nonce, proof.address))) throw expiredNonce()
+    const answer = await verifyContractSignature(plan, proof, { address, nonce })
+    if (answer === 'used-up')
+      throw notSigned('; this nonce was tried too often: ask GET /auth/nonce for a new one')
     if (answer === 'no')
       throw notSigned(` (if the address is a contract: it must be deployed on chain ${plan.chainId})`)
     if (answer === 'unknown')

@@ -14,7 +14,11 @@ const url = `${publicUrl}/v1/base-sepolia`
 const now = () => new Date()
 const offers = createOfferSigner(['a secret of this test run and no other'], publicUrl, now)
 const signIn = createSignInWithX({
-  nonces: { create: () => Promise.resolve('ab'.repeat(16)), consumeBound: () => Promise.resolve(undefined) },
+  nonces: {
+    create: () => Promise.resolve('ab'.repeat(16)),
+    consumeBound: () => Promise.resolve(undefined),
+    isLive: () => Promise.resolve(false),
+  },
   verifyContractSignature: () => Promise.resolve('no'),
   publicUrl,
   now,

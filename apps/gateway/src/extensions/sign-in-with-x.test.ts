@@ -23,6 +23,7 @@ import { outcomeOf } from '../testing/outcome'
 import { startUpstream } from '../testing/upstream'
 import { createSignInWithX, SIGN_IN_HEADER } from './sign-in-with-x'
 
+const CLIENT = '192.0.2.1'
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
 
 /** Of the signers only: the public package judges times by the clock of the process. */
@@ -47,7 +48,11 @@ const catalogOf = () => openCatalog(gateway.database, gateway.clock.now)
 
 const partsAt = (publicUrl: string) => ({
   nonces: createNonces(gateway.store),
-  verifyContractSignature: createContractWallets({ catalog: catalogOf(), logger: gateway.log.logger }),
+  verifyContractSignature: createContractWallets({
+    catalog: catalogOf(),
+    store: gateway.store,
+    logger: gateway.log.logger,
+  }),
   publicUrl,
   now: clock.now,
 })
@@ -59,7 +64,7 @@ async function startResource(publicPath = '') {
     const header = headers[SIGN_IN_HEADER.toLowerCase()]
     try {
       if (typeof header === 'string') {
-        res.writeHead(200).end(JSON.stringify(await signIn.verify(header, plans)))
+        res.writeHead(200).end(JSON.stringify(await signIn.verify(header, plans, CLIENT)))
         return
       }
       const resource = `${server.url}${url ?? ''}`
@@ -127,7 +132,7 @@ type Changes = {
 
 async function outcome({ signIn }: Resource, header: string) {
   const plans = await catalogOf().getActivePlans()
-  return signIn.verify(header, plans).catch((error: unknown) => {
+  return signIn.verify(header, plans, CLIENT).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error
     return [error.status, error.code]
   })
@@ -205,7 +210,9 @@ test('a proof is no login at POST /auth/login', async () => {
   const plan = { x402_chain_id: '84532', x402_ecosystem: 'evm', pricing_plan_id: 1 }
   const login = { message, signature, address: wallet.address, auth_method: 'siwe', ...plan }
   expect(outcomeOf(await gateway.api.post('/auth/login').send(login))).toEqual(expired)
-  expect(await signIn.verify(encodeJson({ ...proof, signature }), plans)).toMatchObject({ signedBy: 'key' })
+  expect(await signIn.verify(encodeJson({ ...proof, signature }), plans, CLIENT)).toMatchObject({
+    signedBy: 'key',
+  })
 })
 
 test('a nonce of GET /auth/nonce makes no proof, and stays valid for a login', async () => {

@@ -1,8 +1,8 @@
-import { families } from '@tollgate/chains'
+import { families, type SignInProof } from '@tollgate/chains'
 import { caip2, decodeJson } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { z } from 'zod'
-import { type ContractWallets } from '../auth/contract-wallets'
+import { type ContractWallets, type ProofSource } from '../auth/contract-wallets'
 import { parseMessage, type SignInMessage } from '../auth/message'
 import { NONCE_TTL_SECONDS, type Nonces } from '../auth/nonces'
 import { type SignedBy } from '../auth/sessions'
@@ -27,13 +27,24 @@ export type SignInWithX = ReturnType<typeof createSignInWithX>
  * `GET /auth/nonce` makes no proof. The public client signs only if the network of the first entry of `accepts` is among `supportedChains`.
  */
 export function createSignInWithX(parts: {
-  nonces: Pick<Nonces, 'create' | 'consumeBound'>
+  nonces: Pick<Nonces, 'create' | 'consumeBound' | 'isLive'>
   verifyContractSignature: ContractWallets
   publicUrl: string
   now: () => Date
 }) {
   const { nonces, verifyContractSignature, publicUrl, now } = parts
   const domain = new URL(publicUrl).host
+
+  /** The nodes are asked about a live challenge only, and a few times. */
+  async function assertContractSignature(plan: Plan, signed: SignInProof, source: ProofSource) {
+    if (!(await nonces.isLive(source.nonce, SIGN_IN_WITH_X, { onlyBound: true }))) throw expired()
+    const answer = await verifyContractSignature(plan, signed, source)
+    if (answer === 'used-up') throw refused('this challenge was tried too often')
+    if (answer === 'no') throw refused('the signature is not the address’s own')
+    if (answer === 'unknown')
+      throw refused('only the address’s chain could accept the signature, and it is unavailable')
+  }
+
   const isOurs = (uri: string) => uri === publicUrl || uri.startsWith(`${publicUrl}/`)
 
   return {
@@ -58,11 +69,11 @@ export function createSignInWithX(parts: {
     },
 
     /**
-     * Consumes the nonce last, so that a proof refused for another reason can be sent again.
+     * Consumes the nonce last, so that a proof refused for another reason can be sent again. `address` of the client.
      *
-     * @throws ApiError 401, or OVERLOADED
+     * @throws ApiError 401, RATE_LIMITED or OVERLOADED
      */
-    async verify(header: string, plans: readonly Plan[]): Promise<SignedIn> {
+    async verify(header: string, plans: readonly Plan[], address: string): Promise<SignedIn> {
       const proof = parseProof(header)
       if (proof.domain !== domain || ![proof.uri, ...(proof.resources ?? [])].every(isOurs))
         throw refused('it is for another service')
@@ -77,7 +88,8 @@ export function createSignInWithX(parts: {
 
       const signed = { message: text, address: wallet, signature: proof.signature }
       const signedBy = families.evm?.verifySignIn(signed) ? 'key' : 'contract'
-      if (signedBy === 'contract') assertVouched(await verifyContractSignature(plan, signed))
+      if (signedBy === 'contract')
+        await assertContractSignature(plan, signed, { address, nonce: proof.nonce })
       if (!(await nonces.consumeBound(proof.nonce, SIGN_IN_WITH_X))) throw expired()
       return { wallet, chainId: plan.chainId, signedBy }
     },
@@ -145,12 +157,6 @@ function assertTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Dat
   if (age < -CLOCK_SKEW_SECONDS || (notBefore && notBefore.getTime() > soonest))
     throw refused('it is not valid yet')
   if (age > NONCE_TTL_SECONDS || !expiresAt || now >= expiresAt) throw expired()
-}
-
-function assertVouched(answer: Awaited<ReturnType<ContractWallets>>) {
-  if (answer === 'no') throw refused('the signature is not the address’s own')
-  if (answer === 'unknown')
-    throw refused('only the address’s chain could accept the signature, and it is unavailable')
 }
 
 const refused = (reason: string) =>

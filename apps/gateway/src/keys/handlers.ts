@@ -43,13 +43,13 @@ export function createKeyHandlers(parts: {
 
     async list(_req: Request, res: Response, session: Session) {
       await sessions.assertSessionActive(session)
-      res.set('Cache-Control', 'no-store').json({ data: await keys.list(session.wallet) })
+      res.set('Cache-Control', 'no-store').json({ data: await keys.list(session) })
     },
 
     async remove(req: Request, res: Response, session: Session) {
       const { id } = parse(AccessKeyPath, req.params)
       await sessions.assertSessionActive(session)
-      if (!(await keys.delete(session.wallet, id)))
+      if (!(await keys.delete(session, id)))
         throw new ApiError('NOT_FOUND', 'This wallet has no access key of this id; see GET /keys')
       res.json({ deleted: id })
     },

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { type Session } from '../auth/sessions'
 import { createSecret, hashOfSecret, type AccessKey } from './access-key'
 
-const MAX_PER_WALLET = 100
+const MAX_PER_ACCOUNT = 100
 const MAX_REMEMBERED = 10_000
 
 type Row = Omit<AccessKeyAnswer, 'max_credits' | 'max_credits_per_day' | 'created_at' | 'expires_at'> & {
@@ -23,14 +23,34 @@ const COLUMNS = `id, label, pricing_plan_id, max_credits, max_credits_per_day, c
 /** Counts under a lock of the wallet, which blocks no spends, so that concurrent calls cannot exceed the maximum. */
 const LOCK_WALLET = `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'access keys', wallet), 0)) FROM sessions WHERE id = $1`
 
-/** $1 to $11. Nothing if the session was ended, or the wallet has as many keys as it may have. */
+/**
+ * The keys of the account of `sessions`. A key of a wallet has its address on every chain; a contract (EIP-1271) has proved it on the
+ * chain of its session only, and elsewhere another contract may have it.
+ */
+const IS_OWN = `access_keys.wallet = sessions.wallet AND (sessions.signed_by = 'key' OR EXISTS (
+  SELECT FROM pricing_plans AS plan
+  WHERE plan.id = access_keys.pricing_plan_id AND plan.ecosystem = sessions.ecosystem AND plan.chain_id = sessions.chain_id))`
+
+/** $1 id of the session. */
+const LIST = `
+SELECT ${COLUMNS} FROM access_keys
+WHERE EXISTS (SELECT FROM sessions WHERE sessions.id = $1 AND ${IS_OWN}) AND wallet = (SELECT wallet FROM sessions WHERE id = $1)
+  AND ${isUsable()}
+ORDER BY created_at DESC, id`
+
+/** $1 id of the session, $2 id of the key. */
+const DELETE = `
+UPDATE access_keys SET deleted_at = now() FROM sessions
+WHERE sessions.id = $1 AND revoked_at IS NULL AND access_keys.id = $2 AND deleted_at IS NULL AND ${IS_OWN}`
+
+/** $1 to $11. Nothing if the session was ended, or the account has as many keys as it may have. */
 const CREATE = `
 INSERT INTO access_keys
   (id, hash, wallet, pricing_plan_id, label, chains, methods, origins, max_credits, max_credits_per_day, expires_at)
 SELECT $1::uuid, $2::bytea, wallet, pricing_plan_id, $4, $5::text[], $6::text[], $7::text[], $8::bigint, $9::bigint, $10::timestamptz
 FROM sessions
 WHERE id = $3 AND revoked_at IS NULL AND $11 > (
-  SELECT count(*) FROM access_keys WHERE access_keys.wallet = sessions.wallet AND ${isUsable()})
+  SELECT count(*) FROM access_keys WHERE ${IS_OWN} AND ${isUsable()})
 RETURNING ${COLUMNS}`
 
 function isUsable() {
@@ -66,7 +86,7 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       for (const [name, key] of remembered.entries()) if (key.id === id) remembered.delete(name)
     },
 
-    /** The secret is not stored. Undefined if the session was ended or the wallet has MAX_PER_WALLET keys. */
+    /** The secret is not stored. Undefined if the session was ended or the account has MAX_PER_ACCOUNT keys. */
     async create(
       session: Session,
       key: NewAccessKey,
@@ -86,7 +106,7 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
           key.max_credits ?? null,
           key.max_credits_per_day ?? null,
           key.expires_at ?? null,
-          MAX_PER_WALLET,
+          MAX_PER_ACCOUNT,
         ],
       }
       const { rows } = await withTransaction(pool, async (client) => {
@@ -96,17 +116,16 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return rows[0] && { secret, key: answerOf(rows[0]) }
     },
 
-    /** Those of the wallet that can be used, newest first. */
-    async list(wallet: string): Promise<AccessKeyAnswer[]> {
-      const text = `SELECT ${COLUMNS} FROM access_keys WHERE wallet = $1 AND ${isUsable()} ORDER BY created_at DESC, id`
-      return (await pool.query<Row>({ name: 'list-access-keys', text, values: [wallet] })).rows.map(answerOf)
+    /** Those of the session's account that can be used, newest first. */
+    async list({ id }: Session): Promise<AccessKeyAnswer[]> {
+      const { rows } = await pool.query<Row>({ name: 'list-access-keys', text: LIST, values: [id] })
+      return rows.map(answerOf)
     },
 
-    /** At once, on every replica: from its commit on no call is charged to the key. False if the wallet has no such key. */
-    async delete(wallet: string, id: string): Promise<boolean> {
-      const text =
-        'UPDATE access_keys SET deleted_at = now() WHERE id = $1 AND wallet = $2 AND deleted_at IS NULL'
-      return (await pool.query({ name: 'delete-access-key', text, values: [id, wallet] })).rowCount === 1
+    /** At once, on every replica: from its commit on no call is charged to the key. False if the session's account has no such key. */
+    async delete(session: Session, id: string): Promise<boolean> {
+      const statement = { name: 'delete-access-key', text: DELETE, values: [session.id, id] }
+      return (await pool.query(statement)).rowCount === 1
     },
   }
 }

@@ -114,7 +114,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
       const proof = req.get(SIGN_IN_HEADER)
       if (proof === undefined) return undefined
       await limits.limitCalls(addressKey(req), res)
-      return signInPerRequest(proof)
+      return signInPerRequest(proof, addressKey(req))
     }
 
     /** A body is not read for it: crawlers and clients ask for the price with any. */

@@ -5,12 +5,12 @@
  */
 export const EMIT_OVERDUE = `
 WITH overdue AS MATERIALIZED (
-  SELECT payments AS one, id, wallet, round FROM payments
+  SELECT payments AS one, id, owners, round FROM payments, webhook_owners(wallet, pricing_plan_id) AS owners
   WHERE status IN ('received', 'settling') AND created_at BETWEEN now() - interval '7 days' AND now() - interval '1 minute'
-    AND has_webhooks(wallet)
+    AND has_webhooks(owners)
     AND NOT EXISTS (
       SELECT FROM webhook_events AS event
       WHERE event.subject = payments.id::text AND event.type = 'payment.pending' AND event.once = payments.round::text)
   ORDER BY id LIMIT 500 FOR NO KEY UPDATE OF payments SKIP LOCKED
 )
-SELECT emit_webhook(wallet, 'payment.pending', id::text, payment_json(one), NULL, round::text) FROM overdue`
+SELECT emit_webhook(owners, 'payment.pending', id::text, payment_json(one), NULL, round::text) FROM overdue`

@@ -240,7 +240,7 @@ describe('credits.low', () => {
     const text = `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'webhook_endpoints'`
     const read = async () => (await session.query<{ rows: number }>(text)).rows[0]!.rows
     const before = await read()
-    expect((await session.query('SELECT low_balances_of($1) AS low', [wallet.address])).rows).toEqual([
+    expect((await session.query('SELECT low_balances_of(ARRAY[$1]) AS low', [wallet.address])).rows).toEqual([
       { low: [8n] },
     ])
     expect((await read()) - before).toBeLessThanOrEqual(5)

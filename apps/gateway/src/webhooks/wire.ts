@@ -3,12 +3,9 @@ import { parse } from '@tollgate/service'
 import { showEndpoint, type WebhookWire } from '@tollgate/webhooks'
 import { type Session, type Sessions } from '../auth/sessions'
 
-/** Events belong to a wallet: each of its sessions sees and changes the same endpoints. */
-export const createWire = ({
-  assertSessionActive,
-}: Pick<Sessions, 'assertSessionActive'>): WebhookWire<Session> => ({
-  ownerOf: ({ wallet }) => wallet,
-  authorize: assertSessionActive,
+/** Events belong to an account: each session of a wallet, or of a contract on one chain, sees and changes the same endpoints. */
+export const createWire = ({ findOwner }: Pick<Sessions, 'findOwner'>): WebhookWire<Session> => ({
+  authorize: findOwner,
   readNew(body) {
     const { balance_below: threshold, ...wanted } = parse(NewWalletWebhook, body)
     return { ...wanted, threshold }

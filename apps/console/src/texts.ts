@@ -1087,6 +1087,7 @@ export const webhooks = {
   names: {
     state: 'State',
     failingSince: 'Failing since',
+    disabledReason: 'Switched off because',
     createdAt: 'Added',
     secretRotatedAt: 'Secret rotated',
   },

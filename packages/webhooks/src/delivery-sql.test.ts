@@ -87,7 +87,7 @@ describe('a claim looks at a few hundred deliveries of an endpoint, however many
     const [first] = await store().claim(64)
     expect(await mostRows(RECORD_SUCCESS, [first!.id, 1, 1, 204, null, false])).toBeLessThanOrEqual(10)
     expect(
-      await mostRows(RECORD_FAILURE, [first!.id, 1, 1, 500, 'refused', null, false]),
+      await mostRows(RECORD_FAILURE, [first!.id, 1, 1, 500, 'refused', null, false, URL]),
     ).toBeLessThanOrEqual(10)
     expect(await mostRows(BACKLOG, [])).toBeLessThanOrEqual(1_000)
     expect(await mostRows(EXPIRE, [100])).toBeLessThanOrEqual(100)

@@ -34,6 +34,9 @@ const WAKE_NEXT = (ended: string) => `
       ORDER BY later.endpoint_id, later.subject, later.id LIMIT 1) AS next
     WHERE next.endpoint_id = ended.endpoint_id AND next.subject = ended.subject)`
 
+/** Not if the owner has changed the URL since. */
+const IS_GONE = '($4::int IS NOT DISTINCT FROM 410 AND url = $8)'
+
 const SPEED_AND_STANDING = (provesPayment: string) =>
   `is_slow = $3::int > ${SLOW_MS}, has_paid = has_paid OR ${provesPayment}::boolean`
 
@@ -46,7 +49,10 @@ UPDATE webhook_endpoints SET failures = 0, failing_since = NULL, retry_at = NULL
 WHERE id = (SELECT endpoint_id FROM delivered)
   AND (failures > 0 OR is_slow IS DISTINCT FROM ($3::int > ${SLOW_MS}) OR ($6::boolean AND NOT has_paid))`
 
-/** $6 milliseconds to the next attempt, null to give up, $7 whether the event proves that the owner has paid. Several failures at the same time lengthen the pause of the endpoint once. */
+/**
+ * $6 milliseconds to the next attempt, null to give up, $7 whether the event proves that the owner has paid, $8 the URL. Several failures at
+ * the same time lengthen the pause of the endpoint once. An endpoint that is gone gets nothing more, until its owner changes that.
+ */
 export const RECORD_FAILURE = `${LOGGED}, failed AS (
   UPDATE webhook_deliveries
   SET state = CASE WHEN $6::float8 IS NULL THEN 'failed' ELSE 'pending' END, ended_at = CASE WHEN $6::float8 IS NULL THEN now() END,
@@ -56,8 +62,9 @@ export const RECORD_FAILURE = `${LOGGED}, failed AS (
 ), woken AS (${WAKE_NEXT(`(SELECT * FROM failed WHERE state = 'failed')`)})
 UPDATE webhook_endpoints
 SET failures = failures + 1, failing_since = coalesce(failing_since, now()),
-  retry_at = now() + make_interval(secs => least(${MAX_PAUSE_SECONDS}, 2 ^ least(failures, 10))), ${SPEED_AND_STANDING('$7')}
-WHERE id = (SELECT endpoint_id FROM failed) AND (retry_at IS NULL OR retry_at <= now())`
+  retry_at = now() + make_interval(secs => least(${MAX_PAUSE_SECONDS}, 2 ^ least(failures, 10))), ${SPEED_AND_STANDING('$7')},
+  active = active AND NOT ${IS_GONE}, disabled_reason = CASE WHEN active AND ${IS_GONE} THEN 'the endpoint answered 410 Gone' ELSE disabled_reason END
+WHERE id = (SELECT endpoint_id FROM failed) AND (${IS_GONE} OR retry_at IS NULL OR retry_at <= now())`
 
 /** Of an attempt that a shutdown interrupted. */
 export const RELEASE = `

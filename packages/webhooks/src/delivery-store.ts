@@ -70,8 +70,12 @@ export function createDeliveryStore(pool: Pool, paidEvents: readonly string[]) {
       await byIndex({ name: 'webhook-success', text: RECORD_SUCCESS, values })
     },
 
-    async recordFailure(attempt: EndedAttempt, result: Result, retryInMs: number | undefined): Promise<void> {
-      const values = [...valuesOf(attempt, result), retryInMs ?? null, attempt.provesPayment]
+    async recordFailure(
+      attempt: EndedAttempt & Pick<ClaimedDelivery, 'url'>,
+      result: Result,
+      retryInMs: number | undefined,
+    ): Promise<void> {
+      const values = [...valuesOf(attempt, result), retryInMs ?? null, attempt.provesPayment, attempt.url]
       await byIndex({ name: 'webhook-failure', text: RECORD_FAILURE, values })
     },
 

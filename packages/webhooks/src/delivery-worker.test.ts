@@ -89,6 +89,28 @@ describe('a delivery', () => {
     await replica.close()
   })
 
+  test('that is answered with 410 Gone switches the endpoint off, until its owner switches it on', async () => {
+    const receiver = await startWebhookReceiver((res) => void res.writeHead(410).end())
+    const { id, owner, deliveries } = await world.newEndpoint(receiver.url)
+    for (const subject of ['one', 'two', 'three', 'four', 'five']) await world.emit(owner, subject)
+    const replica = world.startReplica()
+    const find = () => world.endpoints.find(owner, id)
+    expect(await eventually(find, (endpoint) => endpoint?.active === false)).toMatchObject({
+      disabledReason: 'the endpoint answered 410 Gone',
+    })
+    await world.emit(owner, 'six')
+    expect(await deliveries()).toHaveLength(5)
+
+    receiver.respond((res) => void res.writeHead(204).end())
+    const enabled = await world.endpoints.update(owner, id, { active: true })
+    expect(enabled).toMatchObject({ active: true, disabledReason: null })
+    await eventually(async () => {
+      await world.makeDue(id)
+      return deliveries()
+    }, allEnded)
+    await replica.close()
+  })
+
   test('that cannot be signed is a failed attempt, with a pause', async () => {
     const receiver = await startWebhookReceiver()
     const { id, owner, deliveries } = await world.newEndpoint(receiver.url)

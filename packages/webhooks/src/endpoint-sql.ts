@@ -8,7 +8,7 @@ export const MAX_REPLAYED = 10_000
 export const MAX_TESTS = 10
 
 const ENDPOINT = `id, url, events, description, threshold, active, created_at AS "createdAt", secret_rotated_at AS "secretRotatedAt",
-  failing_since AS "failingSince"`
+  failing_since AS "failingSince", disabled_reason AS "disabledReason"`
 
 /** Counts under a lock of the owner, so that concurrent requests cannot exceed the maximum. */
 export const LOCK_OWNER = `SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || $1::text, 0))`
@@ -38,7 +38,8 @@ export const FIND = `SELECT ${ENDPOINT} FROM webhook_endpoints WHERE ${IS_OWN}`
 /** $1 id, $2 owner, then the members that change; null keeps one. $7 whether the threshold changes. An endpoint is tried at once. */
 export const UPDATE = `
 UPDATE webhook_endpoints SET url = coalesce($3, url), events = coalesce($4::text[], events), description = coalesce($5, description),
-  active = coalesce($6::boolean, active), is_slow = CASE WHEN $3 IS NULL THEN is_slow END, threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
+  active = coalesce($6::boolean, active),
+  disabled_reason = CASE WHEN NOT coalesce($6::boolean, active) THEN disabled_reason END, is_slow = CASE WHEN $3 IS NULL THEN is_slow END, threshold = CASE WHEN $7::boolean THEN $8::bigint ELSE threshold END, retry_at = NULL
 WHERE ${IS_OWN} RETURNING ${ENDPOINT}`
 
 const DELETED = `deleted_at = now(), active = false, secret = '', previous_secret = NULL, url = '', description = ''`

@@ -45,6 +45,7 @@ export type Endpoint = {
   createdAt: Date
   secretRotatedAt: Date | null
   failingSince: Date | null
+  disabledReason: string | null
 }
 export type EndpointWithSecret = Endpoint & { secret: string }
 

@@ -10,4 +10,5 @@ export const showEndpoint = (endpoint: Endpoint) => ({
   createdAt: endpoint.createdAt.toISOString(),
   secretRotatedAt: endpoint.secretRotatedAt?.toISOString() ?? null,
   failingSince: endpoint.failingSince?.toISOString() ?? null,
+  disabledReason: endpoint.disabledReason,
 })

@@ -45,6 +45,7 @@ const Details = ({ webhook }: { webhook: Webhook }) => (
         facts={[
           [texts.form.url, <Identifier key="url" value={webhook.url} isWhole />],
           [texts.names.state, <WebhookBadge key="state" webhook={webhook} />],
+          [texts.names.disabledReason, webhook.disabledReason],
           [
             texts.names.failingSince,
             typeof webhook.failingSince === 'string' && <Time key="since" at={webhook.failingSince} />,

@@ -7,6 +7,7 @@ export type Webhook = {
   createdAt: string
   secretRotatedAt: string | null
   failingSince?: string | null
+  disabledReason?: string | null
   /** Of the gateway: an event says when the credits on a plan fall below it. */
   balanceBelow?: number | null
 }

@@ -31,6 +31,12 @@ const fields = {
     .datetime()
     .nullable()
     .describe('The first of the attempts that failed in a row; null if the last one was taken.'),
+  disabledReason: z
+    .string()
+    .nullable()
+    .describe(
+      'Why the service stopped sending by itself, such as an answer 410 Gone; null if you did, or if it is active.',
+    ),
 }
 const example = {
   id: '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3',
@@ -41,6 +47,7 @@ const example = {
   createdAt: exampleTime,
   secretRotatedAt: null,
   failingSince: null,
+  disabledReason: null,
 }
 const Webhook = z.object(fields).meta({ id: 'Webhook', examples: [example] })
 export const WebhookShown = z.object({ data: Webhook }).meta({ examples: [{ data: example }] })

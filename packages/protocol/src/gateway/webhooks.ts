@@ -48,6 +48,7 @@ const example = {
   created_at: '2026-01-15T12:00:00.000Z',
   secret_rotated_at: null,
   failing_since: null,
+  disabled_reason: null,
 }
 export const WalletWebhook = z
   .object({
@@ -59,6 +60,12 @@ export const WalletWebhook = z
       .datetime()
       .nullable()
       .describe('The first of the attempts that failed in a row; null if the last one was taken.'),
+    disabled_reason: z
+      .string()
+      .nullable()
+      .describe(
+        'Why the service stopped sending by itself, such as an answer 410 Gone; null if you did, or if it is active.',
+      ),
   })
   .meta({ id: 'Webhook', examples: [example] })
 export const WalletWebhookList = z

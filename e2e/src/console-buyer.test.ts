@@ -142,12 +142,11 @@ describeInBrowser('the console of a buyer', () => {
     await buy(page)
     await page.getByText('You have bought 100 credits.').waitFor()
     await page.getByRole('link', { name: 'Access keys' }).click()
-    await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByLabel('Label').fill('explorer')
     await page.getByLabel('Credits a day').fill('5')
     await page.getByRole('button', { name: 'Create the key' }).click()
-    const url = await page.getByText(/\/v1\/.*\/tgk_/).textContent()
-    const answer = await fetch((url ?? '').replace('{chain}', 'base-sepolia'), {
+    const url = await page.getByText(/\/v1\/base-sepolia\/tgk_/).textContent()
+    const answer = await fetch(url ?? '', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}',
@@ -183,7 +182,6 @@ describeInBrowser('the console of a buyer', () => {
     })
 
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
-    await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('link', { name: receiver.url }).click()
     await page
       .getByRole('table')
@@ -203,7 +201,6 @@ describeInBrowser('the console of a buyer', () => {
     await buy(page)
     await page.getByText('You have bought 100 credits.').waitFor()
     await page.getByRole('link', { name: 'Access keys' }).click()
-    await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('No keys yet').waitFor()
     await page.getByLabel('Label').fill('kept')
     await browser.context.setOffline(true)
@@ -307,11 +304,9 @@ describeInBrowser('the console of a buyer', () => {
       await page.getByText('1 credit charged').waitFor()
       await check('answer')
       await page.getByRole('link', { name: 'Access keys' }).click()
-      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('No keys yet').waitFor()
       await check('keys')
       await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
-      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('link', { name: 'Add an endpoint' }).first().waitFor()
       await page.getByRole('status').filter({ hasText: 'Loading' }).first().waitFor({ state: 'hidden' })
       await check('webhooks')

@@ -97,7 +97,6 @@ async function buyer(browser: OpenConsole, world: World) {
   await page.getByRole('heading', { name: 'Steps' }).waitFor()
   await picture(page, 'buyer-payment')
   await page.getByRole('link', { name: 'Access keys', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel('Label').fill('Block explorer')
   await page.getByLabel('Credits a day').fill('500')
   await page.getByRole('button', { name: 'Create the key' }).click()
@@ -109,7 +108,6 @@ async function buyer(browser: OpenConsole, world: World) {
 async function buyerWebhook(page: Page) {
   const receiver = await startWebhookReceiver()
   await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Add an endpoint' }).first().click()
   await page.getByLabel('URL').fill(receiver.url)
   await page.getByRole('button', { name: 'Add an endpoint' }).click()
@@ -118,7 +116,6 @@ async function buyerWebhook(page: Page) {
   await page.getByRole('button', { name: /^Buy 100 credits of Base/ }).click()
   await receiver.until(2)
   await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: receiver.url }).click()
   await page
     .getByRole('table')

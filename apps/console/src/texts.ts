@@ -759,7 +759,7 @@ export const buyer = {
     list: 'Your keys',
     none: 'No keys yet',
     created: (label: string) => `The key ${isolated(label)} is created`,
-    url: 'URL',
+    urlOf: (chain: string) => `URL of ${chain}`,
     key: 'Key',
     label: 'Label',
     labelText: 'Public, in the history of calls',

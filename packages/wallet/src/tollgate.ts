@@ -91,6 +91,8 @@ export type Tollgate = {
     name: Name,
     listener: (event: TollgateEvents[Name]) => void,
   ): () => void
+  /** Whether the account has a session on the plan in use: if the gateway has not ended it, `keys` asks the wallet for no signature. */
+  isSignedIn(): Promise<boolean>
   /** Ends the account's sessions at the gateway. Credits stay. */
   signOut(): Promise<void>
   /** Stops what is under way; payments stay stored. */
@@ -226,6 +228,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
         }),
     },
     on: (name, listener) => events.on(name, listener),
+    isSignedIn: () => live(() => sessions.isStored()),
     signOut: () => live(() => sessions.end()),
     close: () => closing.abort(),
   }

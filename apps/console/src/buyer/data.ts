@@ -40,6 +40,18 @@ export const useProviders = () =>
     staleTime: CATALOG_STALE_MS,
   })
 
+/** The name of a chain that is given by its chain id or as CAIP-2; the same text if it is not on sale. */
+export function useChainName(): (chain: string) => string {
+  const { data = [] } = useProviders()
+  const names = new Map(
+    data.flatMap(({ category, chain_id, network }) => [
+      [chain_id, network ?? chain_id],
+      [networkOf(category, chain_id), network ?? chain_id],
+    ]),
+  )
+  return (chain) => names.get(chain) ?? chain
+}
+
 /** The chains on which plans of an ecosystem are paid. */
 export function useChains(ecosystem: string): string[] {
   const { data = [] } = usePlans()

@@ -188,6 +188,12 @@ export function createSessions(parts: {
     renew: ({ plan, address, token }: Session, signal: AbortSignal | undefined) =>
       openOn({ plan, address, stale: token }, signal),
 
+    /** Whether the storage has a session, which the gateway may have ended, on the plan in use. */
+    async isStored(): Promise<boolean> {
+      const { plan, address } = await accountOn(plans.find, undefined)
+      return parse(await storage.get(keyOf(address, plan))) !== undefined
+    },
+
     /** Ends the sessions of the account at the gateway, on every plan. */
     async end(): Promise<void> {
       for (const key of await storage.list(prefixOf(await wallet.address())))

@@ -12,9 +12,10 @@ import { SecretOnce } from '../../ui/secret-once'
 import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { Time } from '../../ui/time'
-import { useCredits, usePlans } from '../data'
+import { networkOf, type Provider, useChainName, useCredits, usePlans, useProviders } from '../data'
 import { type ConnectedWallet } from '../wallets/found-wallets'
 import { useClient } from '../wallets/use-client'
+import { useIsSignedIn } from '../wallets/use-is-signed-in'
 import { KeyForm } from './key-form'
 
 const texts = buyer.keys
@@ -30,9 +31,10 @@ function KeysByPlan({ wallet, plans }: { wallet: ConnectedWallet; plans: readonl
   const payable = plans.filter(({ ecosystem }) => ecosystem === wallet.ecosystem)
   const withCredits = balances.find(({ remaining_credits }) => remaining_credits > 0)?.pricing_plan_id
   const [chosen, setChosen] = useState<string | null>(null)
-  const [isSignedIn, setSignedIn] = useState(false)
+  const [wantsSignIn, setWantsSignIn] = useState(false)
   const plan = payable.find(({ id }) => id === Number(chosen ?? withCredits)) ?? payable[0]
   const client = useClient(refusePayments, plan)
+  const isSignedIn = useIsSignedIn(client, [wallet.address, plan?.id])
   if (!plan || !client) return <Text>{texts.noPlan}</Text>
   return (
     <Stack gap="lg">
@@ -46,14 +48,14 @@ function KeysByPlan({ wallet, plans }: { wallet: ConnectedWallet; plans: readonl
           maw={360}
         />
       )}
-      {isSignedIn ? (
+      {wantsSignIn || isSignedIn ? (
         <KeysOfPlan client={client} plan={plan} address={wallet.address} />
       ) : (
         <Empty title={texts.signIn.title}>
           <Text size="sm" c="dimmed">
             {texts.signIn.text}
           </Text>
-          <Button onClick={() => setSignedIn(true)}>{texts.signIn.action}</Button>
+          <Button onClick={() => setWantsSignIn(true)}>{texts.signIn.action}</Button>
         </Empty>
       )}
     </Stack>
@@ -64,6 +66,8 @@ function KeysOfPlan({ client, plan, address }: { client: Tollgate; plan: Plan; a
   const queries = useQueryClient()
   const queryKey = ['keys', address, plan.id]
   const keys = useQuery({ queryKey, queryFn: () => client.keys.list(), retry: false })
+  const { data: providers = [] } = useProviders()
+  const chainName = useChainName()
   const [created, setCreated] = useState<CreatedAccessKey>()
   const reload = () => queries.invalidateQueries({ queryKey })
 
@@ -78,10 +82,7 @@ function KeysOfPlan({ client, plan, address }: { client: Tollgate; plan: Plan; a
         {created && (
           <SecretOnce
             title={texts.created(created.label)}
-            secrets={[
-              [texts.url, created.url],
-              [texts.key, created.key],
-            ]}
+            secrets={[...urlsOf(created, providers), [texts.key, created.key]]}
             onDone={() => setCreated(undefined)}
           />
         )}
@@ -101,7 +102,12 @@ function KeysOfPlan({ client, plan, address }: { client: Tollgate; plan: Plan; a
             all.length === 0 ? (
               <Empty title={texts.none} />
             ) : (
-              <Rows label={texts.list} rows={all} keyOf={({ id }) => id} columns={columnsOf(remove)} />
+              <Rows
+                label={texts.list}
+                rows={all}
+                keyOf={({ id }) => id}
+                columns={columnsOf(remove, chainName)}
+              />
             )
           }
         </Loaded>
@@ -119,13 +125,24 @@ const limitText = ({ max_credits, max_credits_per_day, spent_credits }: AccessKe
     ...(max_credits_per_day === null ? [] : [texts.perDay(readableNumber(max_credits_per_day))]),
   ].join(', ')
 
-const columnsOf = (remove: (id: string) => Promise<void>): Column<AccessKey>[] => [
+/** A ready URL for each chain that the key may call. */
+const urlsOf = ({ url, chains }: CreatedAccessKey, providers: readonly Provider[]): [string, string][] =>
+  providers
+    .filter(({ category, chain_id }) => chains.length === 0 || chains.includes(networkOf(category, chain_id)))
+    .map(({ chain_id, network }) => network ?? chain_id)
+    .filter((name, index, names) => names.indexOf(name) === index)
+    .map((name) => [texts.urlOf(name), url.replace('{chain}', name)])
+
+const columnsOf = (
+  remove: (id: string) => Promise<void>,
+  chainName: (chain: string) => string,
+): Column<AccessKey>[] => [
   { title: texts.label, width: 'minmax(9rem, 1.2fr)', cell: ({ label }) => label },
   { title: texts.limits, width: 'minmax(12rem, 1.4fr)', cell: limitText },
   {
     title: texts.chains,
     width: 'minmax(9rem, 1fr)',
-    cell: ({ chains }) => (chains.length === 0 ? texts.every : chains.join(', ')),
+    cell: ({ chains }) => (chains.length === 0 ? texts.every : chains.map(chainName).join(', ')),
   },
   {
     title: texts.expires,

@@ -9,7 +9,7 @@ import { type Column } from '../../ui/rows'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { callOutcome } from '../call-outcome'
-import { useCalls } from '../data'
+import { useCalls, useChainName } from '../data'
 import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 
@@ -18,7 +18,7 @@ const texts = buyer.calls
 
 const columns: Column<UsageRecord>[] = [
   { title: texts.time, width: 'minmax(9rem, 1fr)', cell: ({ created_at }) => <Time at={created_at} /> },
-  { title: texts.chain, width: 'minmax(8rem, 1fr)', cell: ({ chain_id }) => chain_id },
+  { title: texts.chain, width: 'minmax(8rem, 1fr)', cell: ({ chain_id }) => <ChainName chain={chain_id} /> },
   {
     title: texts.method,
     width: 'minmax(11rem, 1.4fr)',
@@ -43,6 +43,8 @@ const columns: Column<UsageRecord>[] = [
   },
   { title: texts.key, width: 'minmax(8rem, 1fr)', cell: ({ key_label }) => key_label ?? '' },
 ]
+
+const ChainName = ({ chain }: { chain: string }) => useChainName()(chain)
 
 function OutcomeBadge({ outcome }: { outcome: string }) {
   const { tone, text } = callOutcome(outcome)

@@ -6,6 +6,8 @@ import { Empty } from '../../ui/empty'
 import { Page } from '../../ui/page'
 import { WebhookRoutes } from '../../webhooks/webhook-routes'
 import { useClient } from '../wallets/use-client'
+import { useIsSignedIn } from '../wallets/use-is-signed-in'
+import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 import { webhookServiceOf } from './webhook-service'
 
@@ -15,8 +17,10 @@ const refusePayments = () => false
 
 export default function WebhooksPage() {
   const client = useClient(refusePayments)
-  const [isSignedIn, setSignedIn] = useState(false)
-  if (client && isSignedIn)
+  const { connected } = useWallet()
+  const [wantsSignIn, setWantsSignIn] = useState(false)
+  const isSignedIn = useIsSignedIn(client, [connected?.address])
+  if (client && (wantsSignIn || isSignedIn))
     return <WithWallet>{({ address }) => <WebhooksOf client={client} address={address} />}</WithWallet>
   return (
     <Page title={texts.title} text={texts.text}>
@@ -26,7 +30,7 @@ export default function WebhooksPage() {
             <Text size="sm" c="dimmed">
               {texts.signIn.text}
             </Text>
-            <Button onClick={() => setSignedIn(true)}>{texts.signIn.action}</Button>
+            <Button onClick={() => setWantsSignIn(true)}>{texts.signIn.action}</Button>
           </Empty>
         )}
       </WithWallet>

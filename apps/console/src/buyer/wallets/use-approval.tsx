@@ -5,7 +5,7 @@ import { buyer, shared } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Facts } from '../../ui/facts'
 import { Identifier } from '../../ui/identifier'
-import { networkOf, usePlans } from '../data'
+import { networkOf, useChainName, usePlans } from '../data'
 
 type Question = { payment: ProposedPayment; answer: (isApproved: boolean) => void }
 
@@ -38,6 +38,7 @@ const isPaidIn = ({ ecosystem, chain_id, asset_address }: Plan, { network, asset
 function ApprovalDialog({ payment, answer }: Question) {
   const { data: plans = [] } = usePlans()
   const plan = plans.find((one) => isPaidIn(one, payment))
+  const chainName = useChainName()
   const texts = buyer.approval
   return (
     <Modal opened onClose={() => answer(false)} title={texts.title} centered>
@@ -59,7 +60,7 @@ function ApprovalDialog({ payment, answer }: Question) {
               ),
             ],
             [texts.payTo, <Identifier key="payTo" value={payment.payTo} />],
-            [texts.network, payment.network],
+            [texts.network, chainName(payment.network)],
           ]}
         />
         <Group justify="flex-end">

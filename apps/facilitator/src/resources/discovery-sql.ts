@@ -1,5 +1,3 @@
-import { MAX_SEARCHED } from '@tollgate/protocol'
-
 export type Payable = {
   network: string
   asset: string
@@ -33,14 +31,14 @@ const PROOF_HOLDS = "interval '7 days'"
  * Both sources, as the statements below select them. $1 version, $2 networks, $3 those of them whose assets need a domain, $4
  * payTo or null, $5 type or null, $6 whether registered resources are wanted, $7 now, $8 limit, $9 offset.
  */
-const ACTIVE = `
+export const ACTIVE = `
 active AS (
   SELECT network, asset, name, version FROM assets
   WHERE active AND network = ANY($2) AND (network <> ALL($3) OR (name IS NOT NULL AND version IS NOT NULL))
 )`
 
 /** That no row is found: for a whole list, by a join. */
-const noneOfAll = (rows: string) => `NOT EXISTS (SELECT ${rows})`
+export const noneOfAll = (rows: string) => `NOT EXISTS (SELECT ${rows})`
 /** The same for a page, by a look-up for each row: a join may read and sort the whole list first. */
 const noneOfEach = (rows: string) => `coalesce((SELECT false ${rows} LIMIT 1), true)`
 type None = typeof noneOfAll
@@ -48,7 +46,7 @@ type None = typeof noneOfAll
 /** An account that an operator disabled is not listed. */
 const DISABLED = 'FROM users WHERE users.id = user_id AND disabled_at IS NOT NULL'
 
-const registered = (none: None) => `
+export const registered = (none: None) => `
   x402_version = $1 AND $6 AND type IN ('http', 'endpoint') AND resource LIKE 'http%'
   AND ${none(DISABLED)}
   AND ($4::text IS NULL OR accepts @> jsonb_build_array(jsonb_build_object('payTo', $4::text)))
@@ -58,9 +56,9 @@ const registered = (none: None) => `
     WHERE $4::text IS NULL OR way ->> 'payTo' = $4
   )`
 
-const isProven = (proof: string) => `${proof}.verified_at > $7::timestamptz - ${PROOF_HOLDS}`
+export const isProven = (proof: string) => `${proof}.verified_at > $7::timestamptz - ${PROOF_HOLDS}`
 
-const cataloged = (none: None) => `
+export const cataloged = (none: None) => `
   x402_version = $1 AND ($5::text IS NULL OR type = $5) AND ($4::text IS NULL OR pay_to = $4)
   AND offers && ARRAY(SELECT network || ' ' || asset FROM active)
   AND ${none(DISABLED)}
@@ -72,13 +70,13 @@ const cataloged = (none: None) => `
       )`)}`
 
 /** What a user registered is not shown again from its payments, if it is shown. `registered` is about `own` here. */
-const isShownOnce = (none: None, isMatch = 'true') =>
+export const isShownOnce = (none: None, isMatch = 'true') =>
   none(`FROM resources AS own
     WHERE own.user_id = cataloged_resources.user_id AND md5(own.resource) = md5(cataloged_resources.resource)
       AND ${isMatch} AND ${registered(none)}`)
 
 /** The rows of `page (place, source, id)`, and facts of all matches. */
-const answerOf = (facts: string) => `
+export const answerOf = (facts: string) => `
 found AS (
   SELECT place, source, resources.id, user_id, resource, 'http' AS type, metadata, NULL::jsonb AS declared, updated_at, accepts
   FROM page JOIN resources ON source = 'registered' AND resources.id = page.id
@@ -101,7 +99,7 @@ const listed = (none: None) => `${cataloged(none)} AND ${isShownOnce(none)}`
 export const MAX_COUNTED = 1_000
 const SCANNED = `greatest($8::bigint + $9::bigint, ${MAX_COUNTED})`
 
-const isCut = (scanned: string | number) =>
+export const isCut = (scanned: string | number) =>
   `(SELECT count(*) FROM registered) >= ${scanned} OR (SELECT count(*) FROM cataloged) >= ${scanned} AS "isPartial"`
 
 /**
@@ -126,39 +124,3 @@ export const COUNTED = `
 WITH ${ACTIVE}
 SELECT (SELECT count(*) FROM resources WHERE ${registered(noneOfAll)})::int
   + (SELECT count(*) FROM cataloged_resources WHERE ${listed(noneOfAll)})::int AS total`
-
-const WORDS = {
-  resources: "discovery_words(resource, metadata, '')",
-  cataloged_resources:
-    "discovery_words(resource, details, operation || ' ' || coalesce(declared #>> '{info,input,description}', ''))",
-}
-
-const ALL_WORDS = "plainto_tsquery('english'::regconfig, $10)"
-/** The text of a query has its words in quotes. */
-const ANY_WORD = `replace(${ALL_WORDS}::text, '&', '|')::tsquery`
-
-/**
- * Ranks at most MAX_SEARCHED matches of each source, so that a common word costs no more than a rare one. What is shown already is
- * left out after that: to look it up for every match would be slow.
- */
-const searched = (query: string) => `
-WITH ${ACTIVE}, registered AS MATERIALIZED (
-  SELECT id, ${WORDS.resources} AS words FROM resources
-  WHERE ${WORDS.resources} @@ ${query} AND ${registered(noneOfAll)} LIMIT ${MAX_SEARCHED}
-), cataloged AS MATERIALIZED (
-  SELECT id, user_id, resource, ${WORDS.cataloged_resources} AS words FROM cataloged_resources
-  WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${cataloged(noneOfAll)} LIMIT ${MAX_SEARCHED}
-), matched AS MATERIALIZED (
-  SELECT 'registered' AS source, id, words FROM registered
-  UNION ALL
-  SELECT 'cataloged', id, words FROM cataloged AS cataloged_resources
-  WHERE ${isShownOnce(noneOfAll, `${WORDS.resources} @@ ${query}`)}
-), ranked AS (
-  SELECT row_number() OVER (ORDER BY ts_rank(words, ${query}) DESC, source DESC, id) AS place, source, id FROM matched
-), page AS (
-  SELECT place, source, id FROM ranked ORDER BY place LIMIT $8 OFFSET $9
-), ${answerOf(`SELECT count(*)::int AS total, ${isCut(MAX_SEARCHED)} FROM matched`)}`
-
-/** $10 the words. */
-export const SEARCHED_ALL = searched(ALL_WORDS)
-export const SEARCHED_ANY = searched(ANY_WORD)

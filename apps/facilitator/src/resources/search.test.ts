@@ -6,7 +6,8 @@ import { bazaarOf } from '../testing/bazaar'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { newResource, PAY_TO, way } from '../testing/resource'
-import { DISCOVERED, MAX_COUNTED, SEARCHED_ALL, SEARCHED_ANY } from './discovery-sql'
+import { DISCOVERED, MAX_COUNTED } from './discovery-sql'
+import { SEARCHED_ALL, SEARCHED_ANY } from './search-sql'
 
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']

@@ -1,13 +1,7 @@
 import { type FacilitatorDatabase } from '@tollgate/database'
 import { type AcceptedPayment, type ResourceRegistration } from '@tollgate/protocol'
-import {
-  COUNTED,
-  DISCOVERED,
-  SEARCHED_ALL,
-  SEARCHED_ANY,
-  type Discovered,
-  type DiscoveredRow,
-} from './discovery-sql'
+import { COUNTED, DISCOVERED, type Discovered, type DiscoveredRow } from './discovery-sql'
+import { SEARCHED_ALL, SEARCHED_ANY } from './search-sql'
 import { createTotals } from './totals'
 
 /** Enough for every route of a merchant, and too few to crowd out others in the lists. */

@@ -13,6 +13,26 @@ test('k8s/chart is what node e2e/dist/deploy/write-chart.js writes', () => {
     expect([file, readFileSync(join(chartFolder, file), 'utf8')]).toEqual([file, text])
 })
 
+test('an image is quoted, and a tag that Helm reads as a number is rejected', () => {
+  const files = chartFiles()
+  const images = Object.values(files).flatMap((text) => text.match(/^ *image: .*$/gm) ?? [])
+  expect(images).toHaveLength(6)
+  for (const image of images)
+    expect(image.trim()).toMatch(/^image: \{\{ printf "%s:%s" (\S+)\.repository \1\.tag \| quote \}\}$/)
+  const { required, properties } = JSON.parse(files['values.schema.json'] ?? '') as {
+    required: string[]
+    properties: Record<string, unknown>
+  }
+  const text = { type: 'string', minLength: 1 }
+  for (const service of ['gateway', 'facilitator']) {
+    expect(required).toContain(service)
+    expect(properties[service]).toMatchObject({
+      required: ['image'],
+      properties: { image: { required: ['repository', 'tag'], properties: { repository: text, tag: text } } },
+    })
+  }
+})
+
 test('no placeholder is left', () => {
   expect(Object.values(chartFiles()).join('')).not.toMatch(/__[A-Z]\d+__/)
 })

@@ -103,6 +103,7 @@ export function chartFiles(): Record<string, string> {
   return {
     'Chart.yaml': chart(),
     'values.yaml': values(manifests),
+    'values.schema.json': schema(),
     ...Object.fromEntries(files),
   }
 }
@@ -187,7 +188,7 @@ function editWorkload(
   if (!workload || !template || !service) return
   const at = `.Values.${service}`
   for (const container of containersOf(workload)) {
-    container.image = `${value(`${at}.image.repository`)}:${value(`${at}.image.tag`)}`
+    container.image = value(`printf "%s:%s" ${at}.image.repository ${at}.image.tag | quote`)
     for (const from of [
       ...(container.env ?? []).map(({ valueFrom }) => valueFrom?.secretKeyRef),
       ...(container.envFrom ?? []).map(({ secretRef }) => secretRef),
@@ -244,6 +245,30 @@ const chart = () =>
     appVersion: version(),
     kubeVersion: '>=1.29.0-0',
   })
+
+/** Helm reads a tag without quotes as a number, and would write it with an exponent or without its zeros. */
+function schema(): string {
+  const text = { type: 'string', minLength: 1 }
+  const image = {
+    type: 'object',
+    required: ['repository', 'tag'],
+    properties: {
+      repository: text,
+      tag: { ...text, description: 'Quoted: --set-string, or in quotes in a file of values.' },
+    },
+  }
+  const service = { type: 'object', required: ['image'], properties: { image } }
+  return `${JSON.stringify(
+    {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      required: services,
+      properties: Object.fromEntries(services.map((name) => [name, service])),
+    },
+    null,
+    2,
+  )}\n`
+}
 
 function values(manifests: readonly Manifest[]): string {
   const dataOf = (name: string) =>

@@ -1,3 +1,5 @@
+import { isCertificateError } from './tls'
+
 /** Reasons by error code: of the system, of Postgres, or of Prisma's adapter. */
 const byCode: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',
@@ -62,6 +64,7 @@ export function connectionErrorReason(error: unknown): string | undefined {
     return byMessage.find(([words]) => words.test(message))?.[1]
   // ENOENT can also be a missing file.
   if (code === 'ENOENT' && syscall !== 'connect') return undefined
+  if (isCertificateError(code)) return 'its certificate is not trusted'
   const isSessionEnded = SESSION_ENDING.includes(severity ?? '')
   if (code === PROTOCOL_VIOLATION)
     return isSessionEnded ? `the pooler ended the session (${withoutNames(message)})` : undefined

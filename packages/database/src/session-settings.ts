@@ -1,5 +1,6 @@
 import { DatabaseError, type ClientBase, type ClientConfig } from 'pg'
 import { type QueryConfig } from './pool-mode'
+import { connectionOf } from './tls'
 
 export type SessionSettings = {
   statementTimeoutMs?: number | undefined
@@ -78,5 +79,5 @@ const sessionError = (code: string, message: string) =>
 export const connectionConfig = (url: string, config: ClientConfig): ClientConfig => ({
   keepAlive: true,
   ...config,
-  connectionString: url,
+  ...connectionOf(url),
 })

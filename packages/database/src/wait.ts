@@ -5,6 +5,7 @@ import { connectionErrorReason } from './connection-errors'
 import { DatabaseSetupError } from './database-setup-error'
 import { sharesSessions } from './pool-mode'
 import { connectionConfig, prepareSession } from './session-settings'
+import { isCertificateError, withTls } from './tls'
 
 export type WaitOptions = {
   /** Called before each pause; `reason` names host, port and database, never the user or the password. */
@@ -69,7 +70,7 @@ export async function connectWhenReady(
 }
 
 async function connect(url: string, { applicationName, lockTimeoutMs }: ConnectOptions): Promise<Client> {
-  const client = await openClient(url, applicationName)
+  const client = await withTls(url, () => openClient(url, applicationName))
   try {
     if (await sharesSessions(client, () => openClient(url, applicationName)))
       throw new DatabaseSetupError(SESSION_MODE_NEEDED)
@@ -98,13 +99,20 @@ function pauseAfter(attempt: number): number {
 function diagnose(error: unknown): { reason: string; isPermanent: boolean } {
   const { code = '', message } = error as { code?: string; message: string }
   const permanentReason =
-    error instanceof DatabaseSetupError ? message : (permanent[code] ?? permanentByMessage(message))
+    error instanceof DatabaseSetupError
+      ? message
+      : (permanent[code] ?? certificateReason(code) ?? permanentByMessage(message))
   if (permanentReason) return { reason: permanentReason, isPermanent: true }
   return {
     reason: connectionErrorReason(error) ?? `the connection failed (${code || 'no error code'})`,
     isPermanent: false,
   }
 }
+
+const certificateReason = (code: string) =>
+  isCertificateError(code)
+    ? `its certificate is not trusted (${code}). Name its authority by sslrootcert=FILE, and its host as the certificate does; sslmode=require encrypts without a check`
+    : undefined
 
 /** Errors of the driver itself, which have no code, and of PgBouncer, which has one code for all. */
 function permanentByMessage(message: string): string | undefined {

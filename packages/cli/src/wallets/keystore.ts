@@ -21,16 +21,26 @@ export async function readKeystore(file: string): Promise<Keystore> {
   return { file, json, address: await addressIn(json) }
 }
 
-/** @throws TollgateError INVALID_ARGUMENT for a wrong password */
+/**
+ * Tries the password as typed, as geth takes it, and normalized (NFKC), as ethers takes it.
+ * @throws TollgateError INVALID_ARGUMENT for a wrong password
+ */
 export async function decryptKeystore(
   { file, json }: Keystore,
   password: string,
   secrets: Secrets,
 ): Promise<Key> {
   const { HDNodeWallet, Wallet } = await ethersWithFastScrypt()
-  const account = await Wallet.fromEncryptedJson(json, password).catch(() => {
-    throw new TollgateError('INVALID_ARGUMENT', `The password does not open the keystore ${file}`)
-  })
+  const open = (spelling: string) => Wallet.fromEncryptedJson(json, Buffer.from(spelling))
+  const normalized = password.normalize('NFKC')
+  const account = await open(password)
+    .catch((error: unknown) => {
+      if (normalized === password) throw error
+      return open(normalized)
+    })
+    .catch(() => {
+      throw new TollgateError('INVALID_ARGUMENT', `The password does not open the keystore ${file}`)
+    })
   secrets.addKey(account.privateKey)
   const phrase = account instanceof HDNodeWallet ? account.mnemonic?.phrase : undefined
   if (phrase === undefined) return { kind: 'private-key', privateKey: account.privateKey }

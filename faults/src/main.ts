@@ -31,6 +31,7 @@ import { rotationsUnderLoad } from './availability/rotations'
 import { reorg } from './reorg'
 import { openReport } from './report'
 import { type Result, type Scenario, type Stage } from './scenario'
+import { slowUpstream } from './slow-upstream'
 import { stuckTransaction } from './stuck-transaction'
 
 const scenarios: Scenario[] = [
@@ -38,6 +39,7 @@ const scenarios: Scenario[] = [
   payPerRequestCrashPoints,
   gatewayKilled,
   gatewayStalled,
+  slowUpstream,
   facilitatorStalled,
   burst,
   onePayment,

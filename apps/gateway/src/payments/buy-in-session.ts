@@ -20,6 +20,9 @@ type PurchaseRequest = {
 /** `remaining`: on the plan of the payment, after it. */
 type Bought = { payment: PaymentRecord; remaining: bigint }
 
+/** Purchases wait for the facilitator, all together as the calls of one chain. */
+const PURCHASES = 'purchases'
+
 export type BuyInSession = ReturnType<typeof createBuyInSession>
 
 /**
@@ -41,11 +44,11 @@ export function createBuyInSession(parts: {
 
   return async (request: PurchaseRequest, response: PaymentResponse): Promise<Bought | undefined> => {
     const { wallet } = request.session
-    inFlight.enter(wallet)
+    inFlight.enter(wallet, PURCHASES)
     try {
       return await buy(request, response)
     } finally {
-      inFlight.leave(wallet)
+      inFlight.leave(wallet, PURCHASES)
     }
   }
 

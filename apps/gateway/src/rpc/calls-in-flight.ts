@@ -1,29 +1,58 @@
 import { ApiError } from '@tollgate/service'
 
-/** Bounds the memory of calls and purchases that wait for a payment, a charge or an upstream. A wallet may use only a share of it. */
+/** Bounds the memory of calls and purchases that wait for a payment, a charge or an upstream. */
 export const MAX_IN_FLIGHT = 4_096
-export const MAX_IN_FLIGHT_PER_WALLET = 1_024
+/** Of a wallet that is alone: a third of what is left. */
+export const MAX_IN_FLIGHT_PER_WALLET = MAX_IN_FLIGHT / 4
+/** A wallet with fewer is not one of those that fill the room. */
+const FEW = 16
+
+type Usage = { all: number; ofWallet: number; ofChain: number }
+
+/**
+ * The shares shrink as the room fills, so that it never fills up with calls of a few wallets, or of one chain whose upstreams are
+ * slow. A wallet may have a third of what is left, and a chain as much as is left: alone, a quarter and a half of all. A wallet
+ * with few calls has them on a chain that has up to three quarters.
+ */
+export function hasRoom({ all, ofWallet, ofChain }: Usage): boolean {
+  const left = MAX_IN_FLIGHT - all
+  const isSmall = ofWallet < FEW
+  return left > 0 && (isSmall || ofWallet < left / 3) && ofChain < (isSmall ? 3 * left : left)
+}
 
 export type CallsInFlight = ReturnType<typeof createCallsInFlight>
 
 export function createCallsInFlight() {
-  const perWallet = new Map<string, number>()
+  const wallets = createCounts()
+  const chains = createCounts()
   let all = 0
 
   return {
-    /** @throws ApiError OVERLOADED if too many calls are in flight; otherwise `leave` must follow */
-    enter(wallet: string): void {
-      const own = perWallet.get(wallet) ?? 0
-      if (all >= MAX_IN_FLIGHT || own >= MAX_IN_FLIGHT_PER_WALLET) throw overloaded()
+    /** `chain`: what the call waits for. @throws ApiError OVERLOADED without room; otherwise `leave` must follow */
+    enter(wallet: string, chain: string): void {
+      if (!hasRoom({ all, ofWallet: wallets.of(wallet), ofChain: chains.of(chain) })) throw overloaded()
       all++
-      perWallet.set(wallet, own + 1)
+      wallets.add(wallet)
+      chains.add(chain)
     },
 
-    leave(wallet: string): void {
-      const own = perWallet.get(wallet) ?? 0
+    leave(wallet: string, chain: string): void {
       all--
-      if (own > 1) perWallet.set(wallet, own - 1)
-      else perWallet.delete(wallet)
+      wallets.remove(wallet)
+      chains.remove(chain)
+    },
+  }
+}
+
+function createCounts() {
+  const counts = new Map<string, number>()
+  const of = (key: string) => counts.get(key) ?? 0
+  return {
+    of,
+    add: (key: string) => void counts.set(key, of(key) + 1),
+    remove(key: string) {
+      if (of(key) > 1) counts.set(key, of(key) - 1)
+      else counts.delete(key)
     },
   }
 }

@@ -9,7 +9,7 @@ import { createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream } from '../testing/upstream'
-import { MAX_IN_FLIGHT_PER_WALLET } from './calls-in-flight'
+import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_PER_WALLET } from './calls-in-flight'
 
 afterAll(closeAll)
 
@@ -59,7 +59,7 @@ test('large calls that hang at an upstream are limited per wallet: further ones 
   expect(await findViolations(gateway.pool)).toEqual([])
 })
 
-test('above the limit of its calls in flight, a wallet is refused uncharged, also a purchase, and others are served', async () => {
+test('wallets that fill a slow chain are refused uncharged, also a purchase, and calls of other chains are served', async () => {
   const EXTRA = 8
   const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600, RATE_LIMIT_RPC_PER_MINUTE: 1_000_000 }
   const gateway = await testGateway({ environment })
@@ -67,6 +67,7 @@ test('above the limit of its calls in flight, a wallet is refused uncharged, als
   await gateway.fund(wallet.address, 10_000)
   const { token, buy } = await wallet.signIn()
   const call = createCaller(gateway, token)
+  const fillers = [await callerWithCredits(gateway), await callerWithCredits(gateway)]
   const another = await callerWithCredits(gateway)
   const held: ServerResponse[] = []
   let isReleased = false
@@ -74,22 +75,30 @@ test('above the limit of its calls in flight, a wallet is refused uncharged, als
   const [slow, quick] = [await gateway.chain(upstream.url), await gateway.chain(gateway.upstream.url)]
 
   const refused: string[] = []
-  const calls = Array.from({ length: MAX_IN_FLIGHT_PER_WALLET + EXTRA }, async () => {
-    const { statusCode, headers, body } = await call({ chain_id: slow })
-    const { code } = (await body.json()) as { code?: string }
-    if (statusCode !== 200) refused.push([statusCode, code, headers['retry-after']].join())
-  })
+  const fill = (send: typeof call, count: number) =>
+    Array.from({ length: count }, async () => {
+      const { statusCode, headers, body } = await send({ chain_id: slow })
+      const { code } = (await body.json()) as { code?: string }
+      if (statusCode !== 200) refused.push([statusCode, code, headers['retry-after']].join())
+    })
   // The refused ones are answered while all others wait.
+  const calls = fill(call, MAX_IN_FLIGHT_PER_WALLET + EXTRA)
   await until(() => refused.length === EXTRA)
   expect(outcomeOf(await buy())).toEqual([503, 'OVERLOADED'])
+
+  // The chain is full at half of the room.
+  const left = MAX_IN_FLIGHT / 2 - MAX_IN_FLIGHT_PER_WALLET
+  for (const send of fillers) calls.push(...fill(send, left / 2 + EXTRA))
+  await until(() => refused.length === 3 * EXTRA)
   expect((await another({ chain_id: quick })).statusCode).toBe(200)
 
   isReleased = true
   for (const res of held) res.end('{}')
   await Promise.all(calls)
-  expect(refused).toEqual(Array.from({ length: EXTRA }, () => '503,OVERLOADED,1'))
+  expect(new Set(refused)).toEqual(new Set(['503,OVERLOADED,1']))
   await gateway.ledger.drain()
   expect(await balanceOf(gateway.ledger, wallet.address)).toBe(BigInt(10_000 - MAX_IN_FLIGHT_PER_WALLET))
+  expect(await findViolations(gateway.pool)).toEqual([])
   expect((await call({ chain_id: slow })).statusCode).toBe(200)
 })
 

@@ -28,11 +28,13 @@ export function createPaidCall(
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
     const holder = holderOf(request)
-    inFlight.enter(holder)
+    const { ecosystem, chainId, transport } = request.call
+    const chain = `${ecosystem}:${chainId} ${transport}`
+    inFlight.enter(holder, chain)
     try {
       await payAndServe(request, response)
     } finally {
-      inFlight.leave(holder)
+      inFlight.leave(holder, chain)
     }
   }
 

@@ -20,7 +20,7 @@ const CHANGES_THE_ANSWER: Record<Ecosystem, RegExp> = {
 
 export type NodeHeaders = Pick<UpstreamRequest, 'accept' | 'acceptEncoding' | 'blockHeight'>
 
-/** What a node is told of the caller's headers. @throws ApiError INVALID_REQUEST for one that would change the answer */
+/** The headers of a caller that a node gets. @throws ApiError INVALID_REQUEST for one that would change the answer */
 export function nodeHeadersOf(headers: IncomingHttpHeaders, ecosystem: Ecosystem): NodeHeaders {
   const { accept, 'accept-encoding': acceptEncoding } = headers
   const blockHeight = ecosystem === 'cosmos' ? blockHeightOf(headers) : undefined

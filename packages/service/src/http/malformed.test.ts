@@ -60,6 +60,7 @@ const post = (headers: string[], body = '') =>
 const json = 'Content-Type: application/json'
 const fine = [200, undefined]
 const malformed = [400, 'INVALID_REQUEST']
+const upgradeRequired = [426, 'UPGRADE_REQUIRED']
 
 describe('one connection with', () => {
   test.each<[string, string, unknown[]]>([
@@ -70,7 +71,13 @@ describe('one connection with', () => {
     ['two Hosts', get('/health', 'Host: b'), malformed],
     ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', [405, 'METHOD_NOT_ALLOWED']],
     ['CONNECT without Host', 'CONNECT a:443 HTTP/1.1\r\n\r\n', [405, 'METHOD_NOT_ALLOWED']],
-    ['an upgrade to WebSocket', get('/health', 'Upgrade: websocket', 'Connection: Upgrade'), fine],
+    ['an upgrade to WebSocket', get('/health', 'Upgrade: websocket'), upgradeRequired],
+    ['an upgrade to it, or to HTTP/2', get('/health', 'Upgrade: h2c, WebSocket/13'), upgradeRequired],
+    ['an upgrade to it at an unknown path', get('/nothing', 'Upgrade: websocket'), upgradeRequired],
+    ['an upgrade to it that a proxy made plain', get('/health', 'Sec-WebSocket-Key: x'), upgradeRequired],
+    ['an upgrade to another protocol', get('/health', 'Upgrade: IRC/6.9'), upgradeRequired],
+    ['an upgrade by POST', post([json, 'Upgrade: websocket', 'Content-Length: 2'], '{}'), upgradeRequired],
+    ['an upgrade to TLS', get('/health', 'Upgrade: TLS/1.0'), fine],
     ['an upgrade to HTTP/2', get('/health', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'), fine],
     ['HTTP/2 at once', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
     ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', malformed],
@@ -123,7 +130,7 @@ describe('one connection with', () => {
     const responses = responsesIn(await raw(Buffer.from(text, 'latin1')))
     if (outcome[0] === 100) expect(responses.map(({ status }) => status)).toEqual([100, 200])
     else expect(responses.map((response) => [response.status, codeOf(response)])).toEqual([outcome])
-    expect(responses.at(-1)!.head).toMatch(/^connection: close$/im)
+    expect(responses.at(-1)!.head).toMatch(/^connection: (?:Upgrade, )?close$/im)
     expect(responses.at(-1)!.head).toMatch(/^content-type: application\/json/im)
     expect(responses.at(-1)!.head).toMatch(newId)
     expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])

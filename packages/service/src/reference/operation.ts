@@ -52,6 +52,7 @@ export const everywhere = {
   PAYLOAD_TOO_LARGE: 'The body is larger than this service takes.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not UTF-8, or is compressed.',
   EXPECTATION_FAILED: 'The service does not support the `Expect` header of the request.',
+  UPGRADE_REQUIRED: 'The request is a handshake of another protocol, such as WebSocket.',
   OVERLOADED: 'The service is reading too many bodies; try again after `Retry-After`.',
   HEADERS_TOO_LARGE: 'The headers are larger than 16 KiB.',
   INTERNAL_ERROR: 'The service failed.',

@@ -228,18 +228,18 @@ describe('a payment of a Cosmos wallet', () => {
     expect(await payer.held()).toBe(0n)
   })
 
-  test('that its payer broadcast itself buys nothing', async () => {
+  test('that its payer has broadcast, as the procedure of a 402 says, is served for the proof of it, and bought once', async () => {
+    const { cosmosPlan } = world
     const payer = await customer(price() + COSMOS_FEE)
     const payment = await payer.sign()
     const { paymentPayload } = decodeJson(payment) as { paymentPayload: { payload: string } }
     const { payment: signed } = decodeJson(paymentPayload.payload) as { payment: { txBase64: string } }
-    await chain.broadcastTxSync(Buffer.from(signed.txBase64, 'base64'))
-    await until(
-      () => payer.held(),
-      (left) => left === 0n,
-    )
-    const answer = await payer.call({ 'x-payment': payment })
-    expect([answer.status, await payer.credits()]).toEqual([402, []])
+    const { transactionHash } = await chain.broadcastTx(Buffer.from(signed.txBase64, 'base64'), 20_000, 20)
+    const served = await payer.call({ 'x-payment': payment })
+    await expectServed(payer, served)
+    expect(receiptIn(served.headers)).toMatchObject({ transaction: transactionHash })
+    expect((await payer.call({ 'x-payment': payment })).status).toBe(200)
+    expect([await payer.held(), await payer.credits()]).toEqual([0n, creditsOf(cosmosPlan.credits - 2)])
   })
 })
 

@@ -1,6 +1,7 @@
 import { ChainUnavailable, type Refusal, type Transfer } from '@tollgate/chains'
 import { type Caller } from '../clients/store'
 import { type FeeBudget } from '../settlement/signing/fee-budget'
+import { earliestArrival } from './earliest-arrival'
 import { type PaymentAccess } from './payment-access'
 import { type PaymentRequest } from './payment-request'
 import { type VerificationCache } from './verification-cache'
@@ -74,11 +75,6 @@ export function createPaymentChecks({
       await verificationCache.rememberSpent(request, refusal, { isFinal, wasSent })
     },
   }
-}
-
-/** In Unix seconds. By the later of both clocks: the chain's may be ahead of ours, and a node that stands still is behind. */
-export function earliestArrival(now: Date, head: { timestamp: number }, maxAgeSeconds: number): bigint {
-  return BigInt(Math.max(Math.floor(now.getTime() / 1000), head.timestamp) - maxAgeSeconds)
 }
 
 const tooOld = (seconds: number): Refusal => ({

@@ -9,6 +9,7 @@ import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Identifier } from '../extensions/payment-identifier'
 import { type Admission } from './admission'
+import { checkedAt } from './checked-at'
 import { type PaymentHeader } from './payment-header'
 import { detailOf, errorCodeOf, receiptOf, type Receipt } from './receipt'
 import { matchesPlan, assertPlanActive, termsOf } from './requirements'
@@ -235,7 +236,8 @@ export function createBuyCredits(dependencies: {
   ): Promise<OfflineResult> {
     const family = families[plan.ecosystem]
     if (!family) throw new Error(`There is no chain family ${plan.ecosystem}`)
-    const result = family.checkOffline(payment, termsOf(plan), { chainId: plan.chainId, now })
+    const at = { chainId: plan.chainId, now: checkedAt(payment, now) }
+    const result = family.checkOffline(payment, termsOf(plan), at)
     if (!session || 'reason' in result || result.signature !== 'not-by-key') return result
     return (await sessions.findSignedBy(session)) === 'key' ? NOT_SIGNED_BY_KEY : result
   }

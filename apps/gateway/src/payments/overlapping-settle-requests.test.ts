@@ -171,7 +171,7 @@ describe('a failed payment', () => {
   test('is credited if it settled after all', async () => {
     const { address } = gateway.wallet()
     const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
-    await gateway.settlements.markSettled(id, `0x${'ab'.repeat(32)}`, 7)
+    await gateway.settlements.markSettled(id, { transaction: `0x${'ab'.repeat(32)}`, blockNumber: 7 })
     await gateway.processor.advance(id)
     expect(await balanceOf(gateway.ledger, address)).toBe(100n)
   })

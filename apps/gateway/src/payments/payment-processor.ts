@@ -137,11 +137,12 @@ export function createPaymentProcessor(dependencies: {
 
   const recordResult = async (payment: Attempt, result: SettleResult) => {
     if (result.success && result.transaction !== '') {
-      await settlements.markSettled(payment.id, result.transaction, result.blockNumber)
+      await settlements.markSettled(payment.id, result)
       logger.info('payment settled', {
         ...logFields(payment),
         transaction: result.transaction,
         block: result.blockNumber,
+        ...(result.arrived && { arrived: true }),
       })
     } else if (result.success || result.errorReason === '' || result.errorReason === 'settlement_pending') {
       const transaction = result.transaction === '' ? null : result.transaction

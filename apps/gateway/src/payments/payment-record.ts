@@ -27,7 +27,9 @@ export type PaymentRecord = {
   /** Incremented each time a refused payment is reopened. */
   round: number
   createdAt: Date
-  /** Null for a payment of a session, which serves no call by itself. */
+  /** It was on chain before it was first presented: it serves no call without a sign-in, because anyone can read it there. */
+  arrived: boolean
+  /** Null for a payment of a session, which serves no call by itself, and for one that had arrived. */
   callState: CallState | null
   /** See {@link Buyer}. */
   presentedBy: Buffer | null
@@ -39,7 +41,7 @@ export type PaymentRecord = {
 
 export const COLUMNS = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
   block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, round, created_at AS "createdAt",
-  call_state AS "callState", presented_by AS "presentedBy", traceparent, request`
+  arrived, call_state AS "callState", presented_by AS "presentedBy", traceparent, request`
 
 export const createPaymentQuery =
   (pool: Pool) =>

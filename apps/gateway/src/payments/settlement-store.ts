@@ -1,4 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
+import { type SettleResult } from '@tollgate/protocol'
 import { COLUMNS, createPaymentQuery, type PaymentRecord } from './payment-record'
 
 /** `hasNoOpenRequest`: no earlier settle request for the payment can still be answered. */
@@ -113,14 +114,22 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       )
     },
 
-    /** Also after a refusal: the facilitator did take the money. */
-    async markSettled(id: string, transaction: string, blockNumber: number): Promise<void> {
+    /** Also after a refusal: the facilitator did take the money. A payment that had `arrived` serves no call by itself from now on. */
+    async markSettled(
+      id: string,
+      {
+        transaction,
+        blockNumber,
+        arrived = false,
+      }: Pick<SettleResult, 'transaction' | 'blockNumber' | 'arrived'>,
+    ): Promise<void> {
       await query(
         'mark-settled',
         `UPDATE payments SET status = 'settled', transaction = $2, block_number = $3, error_reason = NULL, error_detail = NULL,
-           settled_at = now(), updated_at = now(), next_attempt_at = now()
+           settled_at = now(), updated_at = now(), next_attempt_at = now(),
+           arrived = $4, call_state = CASE WHEN NOT $4 THEN call_state END
          WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${COLUMNS}`,
-        [id, transaction, blockNumber],
+        [id, transaction, blockNumber, arrived],
       )
     },
 

@@ -108,8 +108,9 @@ export function createPayByPayment(dependencies: Dependencies) {
       const charge = chargeOf(request.call, { authority, wallet, planId }, { route, cost })
       const deadline = performance.now() + MAX_WAIT_MS
       for (let latest: PaymentRecord | undefined = record; ; latest = await payments.find(id)) {
-        if (!latest || latest.callState === 'served' || !isPresenter(latest, buyer)) return ALREADY_SERVED
-        if (latest.callState === 'open') {
+        const problem = latest ? problemOfCall(latest, buyer) : ALREADY_SERVED
+        if (problem) return problem
+        if (latest?.callState === 'open') {
           const spent = await spendCredits(ledger, charge, span)
           if (spent.outcome === 'paid')
             return {
@@ -225,6 +226,12 @@ const beingServed = () =>
     { retryAfterSeconds: 2 },
   )
 
+/** Why a settled payment serves no call any more; undefined if it may serve one. */
+function problemOfCall(payment: PaymentRecord, buyer: Buyer): Problem | undefined {
+  if (payment.arrived) return HAD_ARRIVED
+  return payment.callState === 'served' || !isPresenter(payment, buyer) ? ALREADY_SERVED : undefined
+}
+
 const refusalReceipt = (plan: Plan, { payer, transaction, createdAt }: PaymentRecord) =>
   receiptOf(plan, {
     payer,
@@ -237,6 +244,12 @@ const ALREADY_SERVED: Problem = {
   reason: 'duplicate_settlement',
   message:
     'This payment has been used: it serves one call, of the client that presented it first. Its other credits belong to its payer, who spends them after a sign-in',
+}
+
+const HAD_ARRIVED: Problem = {
+  reason: 'duplicate_settlement',
+  message:
+    'This payment was on the chain before it was presented, where anyone can read it, so it serves no call without a sign-in. It is credited to its payer, who spends it after a sign-in or with an access key: do not pay again',
 }
 
 const SPENT_ELSEWHERE: Problem = {

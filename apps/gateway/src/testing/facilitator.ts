@@ -19,10 +19,11 @@ export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }
 
 /**
  * The response to a settle request. `settle` validates it; `lost` settles and closes the connection instead of responding;
- * `unproven` succeeds without a transaction; `mismatch` moved another amount.
+ * `unproven` succeeds without a transaction; `mismatch` moved another amount; `arrived` was on chain before.
  */
 export type Behaviour =
   | 'settle'
+  | 'arrived'
   | 'mismatch'
   | 'lost'
   | 'hang'
@@ -151,7 +152,7 @@ export async function startFacilitator() {
       return respond(200, { ...refused('transfer_event_mismatch'), transaction: mismatched })
     if (behaviour === 'pending')
       return respond(200, { ...refused('settlement_pending'), transaction: `0x${'ab'.repeat(32)}` })
-    const result = settle(question)
+    const result = { ...settle(question), ...(behaviour === 'arrived' && { arrived: true }) }
     return behaviour === 'lost' ? res.socket?.destroy() : respond(200, result)
   }
 

@@ -28,7 +28,7 @@ function isPublicHost(hostname: string): boolean {
 }
 
 /** By the rules of the extension `bazaar`: no traversal and no scheme, also not percent-encoded. */
-function isRouteTemplate(value: unknown): value is string {
+export function isRouteTemplate(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\/[a-zA-Z0-9_/:.\-~%]+$/.test(value)) return false
   let decoded = value
   for (let times = 0; times < MAX_DECODINGS; times++) {

@@ -14,6 +14,20 @@ const withInput = (input: object) => {
 const open = { type: 'object', properties: { input: {} }, required: ['input'] }
 
 describe('extensions.bazaar of version 2', () => {
+  test.each([
+    '/../%2e%2e/admin',
+    '/a/%252e%252e/b',
+    '//evil.example',
+    '/%2f/evil.example/..',
+    'javascript:alert(1)',
+    '/\u202e',
+    5,
+  ])('keeps no route template that is no path of the origin: %j', (routeTemplate) => {
+    const declaration = readDeclarationV2(bodyV2({ ...bazaarOf(), routeTemplate }))
+    expect(declaration).toEqual({ ...readDeclarationV2(bodyV2(bazaarOf())) })
+    expect(JSON.stringify(declaration)).not.toContain('routeTemplate')
+  })
+
   test('is read: how to call the resource, and no other members', () => {
     const bazaar = bazaarOf()
     expect(

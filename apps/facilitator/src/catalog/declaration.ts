@@ -1,5 +1,6 @@
 import { storableObject } from '@tollgate/protocol'
 import { z } from 'zod'
+import { isRouteTemplate } from './catalog-url'
 import { hasExternalReference, matchesSchema } from './matches-schema'
 import { visibleObject, visibleText } from './visible-text'
 
@@ -37,7 +38,10 @@ const Bazaar = z
       output: record.optional(),
     }),
     schema: z.looseObject({ properties: z.looseObject({ input: record }) }),
-    routeTemplate: z.string().optional(),
+    routeTemplate: z
+      .unknown()
+      .transform((value) => (isRouteTemplate(value) ? value : undefined))
+      .optional(),
   })
   .refine(({ schema }) => !hasExternalReference(schema), 'schema refers to another document')
   .refine(({ info, schema }) => matchesSchema(info, schema), 'info does not satisfy schema')

@@ -144,7 +144,7 @@ const itemOf = (discovered: Discovered, verified: boolean): DiscoveredResource =
       maxAmountRequired: way.maxAmountRequired,
       resource,
       description: description.catch('').parse(metadata.description),
-      mimeType: mimeType.catch('').parse(metadata.mimeType),
+      mimeType: mimeType.unwrap().catch('').parse(metadata.mimeType),
       payTo: way.payTo,
       maxTimeoutSeconds: timeoutOf(metadata),
       asset: way.asset,

@@ -80,7 +80,7 @@ export const Environment = z.object({
     ),
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne
     .prefault('60')
-    .describe('`/signup`, `/login` and `/token/refresh`, by address.'),
+    .describe('`/signup`, `/login` and `/token/refresh`, and wrong admin tokens, by address.'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne
     .prefault('6000')
     .describe(

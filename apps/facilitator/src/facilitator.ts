@@ -67,6 +67,7 @@ import { createOriginStore } from './resources/origins'
 import { createOwnershipChecks } from './resources/ownership-checks'
 import { createResourceStore } from './resources/store'
 import { deleteAccount } from './users/delete-account'
+import { createAdminLimit } from './users/admin-limit'
 import { createAdminActionGuard, createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
 import { createLoginLimit } from './users/login-limit'
@@ -228,6 +229,7 @@ export async function composeFacilitator(parts: {
   const withAdmin = createAdminGuard(
     withPrevious(environment.ADMIN_TOKEN, environment.ADMIN_TOKEN_PREVIOUS),
     readBody,
+    createAdminLimit({ store: ephemeral, perMinute: environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE, logger }),
   )
   const app = createApp({
     environment,

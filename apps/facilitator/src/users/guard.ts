@@ -4,6 +4,7 @@ import { ApiError, requestId, type Limiter, type Logger, type ReadBody } from '@
 import { type Request, type RequestHandler, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from '../body-limit'
 import { sha256 } from '../digest'
+import { type AdminLimit } from './admin-limit'
 import { type SignedInUser, type UserStore } from './store'
 import { type Tokens } from './tokens'
 
@@ -31,15 +32,18 @@ export const createUserGuard =
     await handler(req, res, user)
   }
 
-/** Accepts each of the tokens; rejects all requests if none is configured. */
+/** Accepts each of the tokens; rejects all requests if none is configured. Wrong tokens are limited by address. */
 export const createAdminGuard =
-  (adminTokens: readonly string[], readBody: ReadBody) =>
+  (adminTokens: readonly string[], readBody: ReadBody, limit: AdminLimit) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
+    await limit.assertOpen(req)
     const sent = sha256(bearer(req))
-    if (!adminTokens.some((token) => timingSafeEqual(sent, sha256(token))))
+    if (!adminTokens.some((token) => timingSafeEqual(sent, sha256(token)))) {
+      await limit.countFailure(req, res)
       throw new ApiError('UNAUTHORIZED', 'Send the admin token of the service as bearer')
+    }
     await readBody(req, res, { limitBytes: BODY_LIMIT_BYTES, sender: 'admin' })
     await handler(req, res)
   }

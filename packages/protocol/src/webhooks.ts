@@ -17,7 +17,7 @@ export const webhookInput = <Type extends string>(types: readonly [Type, ...Type
   description: z
     .string()
     .max(256)
-    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not have control characters')
+    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'must not have control or invisible characters')
     .describe('For you.'),
   active: z.boolean().describe('An inactive endpoint gets no events; deliveries that are pending wait.'),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { count } from '../query'
-import { exampleTime, MAX_ID, page, plainText } from './fields'
+import { exampleTime, MAX_ID, page, plainText, visibleText } from './fields'
 
 export const Credentials = z
   .object({
@@ -233,7 +233,7 @@ const FeeCap = z.string().regex(/^(0|[1-9][0-9]{0,29})$/, 'must be decimal digit
 
 export const CreateClientRequest = z
   .object({
-    title: plainText(200).regex(/\S/, 'must not be blank').trim().describe('A note about the key.'),
+    title: visibleText(200).regex(/\S/, 'must not be blank').trim().describe('A note about the key.'),
     scope: Scope.optional(),
     ttl_hours: z
       .number()

@@ -17,6 +17,10 @@ export const plainText = (max: number) =>
     .max(max)
     .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not have control characters')
 
+/** A text that people read as a name: also without what reorders or hides the text around it, such as marks of the writing direction. */
+export const visibleText = (max: number) =>
+  plainText(max).regex(/^[^\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must not have invisible characters')
+
 /** `size` is the default page size, `max` the largest. */
 export const page = (size: number, max: number) => ({
   offset: count(0, MAX_ID).default(0).meta({ description: 'The number of records to skip.' }),

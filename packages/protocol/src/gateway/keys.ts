@@ -4,8 +4,8 @@ import { PlanId } from './fields'
 const label = z
   .string()
   .regex(
-    /^(?!\s)[^\p{Cc}\p{Cs}]{1,64}(?<!\s)$/u,
-    'expected 1 to 64 characters on one line, without spaces at the ends',
+    /^(?!\s)[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,64}(?<!\s)$/u,
+    'expected 1 to 64 visible characters on one line, without spaces at the ends',
   )
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(100)
 const cap = z.int().min(1).max(Number.MAX_SAFE_INTEGER)

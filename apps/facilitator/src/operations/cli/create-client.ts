@@ -30,7 +30,7 @@ export function createClient(args: string[]): Work {
   const place = placeOf(values.secret, values.dotenv, values['service-account'])
   const email = ownerOf(values.owner)
   const title = values.title ?? 'gateway'
-  if (!/^(?!\s)[^\p{Cc}\p{Cs}]{1,128}(?<!\s)$/u.test(title))
+  if (!/^(?!\s)[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,128}(?<!\s)$/u.test(title))
     throw new UsageError('--title needs a line of text')
   const scope = scopeOf(values.scope)
   const feeShareBps = values['fee-share'] === undefined ? undefined : parseShare(values['fee-share'])

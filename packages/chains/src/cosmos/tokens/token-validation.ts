@@ -5,7 +5,7 @@ import { type CosmosNetwork, Denom } from '../network'
 /** Never the token's fault: its chain may enable transfers again, or add metadata. */
 const problemOf = (problem: string): TokenProblem => ({ problem, isTokensFault: false })
 
-const Text = /^[^\p{Cc}]{1,128}$/u
+const Text = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u
 
 /** The exponent of the display unit; undefined if the metadata has none. */
 const decimalsOf = ({ display, denomUnits }: Metadata): number | undefined =>

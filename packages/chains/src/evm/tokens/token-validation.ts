@@ -63,7 +63,7 @@ function differs(
     return tokensFault(
       "The token's EIP-712 domain cannot be proven: neither its DOMAIN_SEPARATOR nor its eip712Domain confirms a name and a version, so what to sign is unknown",
     )
-  const unclean = [name, version].find((text) => /\p{Cc}/u.test(text))
+  const unclean = [name, version].find((text) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text))
   if (unclean !== undefined)
     return tokensFault(
       `The token's EIP-712 name or version holds control characters, which no wallet can show: ${printable(unclean)}`,

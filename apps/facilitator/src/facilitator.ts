@@ -8,6 +8,7 @@ import {
   createHealth,
   createKeyLimiter,
   createLimiter,
+  isDevelopment,
   type EphemeralStore,
   type Logger,
   type Metrics,
@@ -209,7 +210,8 @@ export async function composeFacilitator(parts: {
     logger,
   })
   const origins = createOriginStore(database)
-  const isProduction = environment.NODE_ENV === 'production'
+  /** For requests of ours: none goes to this machine unless the mode allows it. */
+  const isProduction = !isDevelopment(environment)
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })
   const deliveryWorker = createDeliveryWorker({

@@ -4,6 +4,7 @@ import {
   createBudget,
   createConsole,
   createHealth,
+  isDevelopment,
   type EphemeralStore,
   type Logger,
   type Metrics,
@@ -96,7 +97,8 @@ export function composeGateway(infrastructure: Infrastructure) {
 
   const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
 
-  const isProduction = environment.NODE_ENV === 'production'
+  /** For requests of ours: none goes to this machine unless the mode allows it. */
+  const isProduction = !isDevelopment(environment)
   const reach = createProviderSecrets({ variables, isProduction, logger, metrics })
   const catalog = createCatalog(database, now, reach)
   const ledger = createLedger(database, clocks, createLedgerMetrics(metrics))

@@ -182,6 +182,7 @@ export async function startApps(options: {
           ...redis,
           PUBLIC_URL: publicUrl ?? url,
           SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
+          NODE_ENV: 'development',
           DATABASE_URL: infrastructure.postgres.gateway,
           JWT_SECRET: secrets.gatewayJwt,
           CONSOLE_DEVELOPMENT_SCRIPT: developmentScript,
@@ -256,6 +257,7 @@ function facilitatorEnvironment(
     },
   ]
   return {
+    NODE_ENV: 'development',
     DATABASE_URL: postgres.facilitator,
     // JSON is valid YAML.
     NETWORKS_FILE: state.writeJson('networks.yaml', networks),

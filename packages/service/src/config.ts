@@ -69,6 +69,10 @@ export function readEnvironment<S extends z.ZodObject>(
 /** By the variable as `env.mode` reads it, which refuses what is neither this nor another mode. */
 export const isProduction = ({ NODE_ENV }: NodeJS.ProcessEnv): boolean => NODE_ENV?.trim() === 'production'
 
+/** Whether the mode says so: one that is not set may be that of a server. */
+export const isDevelopment = ({ NODE_ENV }: { NODE_ENV?: string | undefined }): boolean =>
+  NODE_ENV === 'development' || NODE_ENV === 'test'
+
 /** By the names of variables. */
 type ProductionRules<Name extends string> = {
   /** Must be hard to guess, and different from each other. */

@@ -41,6 +41,7 @@ test('exports these names and no others', () => {
   "forgetBody",
   "guardedRequest",
   "isAllowedAddress",
+  "isDevelopment",
   "isPlainHttpToPublicHost",
   "isProduction",
   "isPublicAddress",

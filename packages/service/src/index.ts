@@ -1,5 +1,12 @@
 export { type CommandIo, parseOptions, runCommand, runCommandLine, UsageError } from './command-line'
-export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, isProduction, readEnvironment } from './config'
+export {
+  ConfigurationError,
+  DEVELOPMENT_SECRET_PREFIX,
+  env,
+  isDevelopment,
+  isProduction,
+  readEnvironment,
+} from './config'
 export { type Console, createConsole } from './console/create-console'
 export { mountConsole } from './console/mount-console'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'

@@ -151,6 +151,7 @@ function configurationOf(options: Settings): Configuration {
   } = options
   const isShared = rpcUrl === sharedChain() && options.moreRpcUrls === undefined
   const environment = readEnvironment(Environment, {
+    NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
     NETWORKS_FILE: 'not read',
     JWT_SECRET: randomBytes(32).toString('hex'),

@@ -57,6 +57,7 @@ export async function testGateway(options: Options = {}) {
 
   const environment = {
     ...readConfiguration({
+      NODE_ENV: 'test',
       PUBLIC_URL: 'https://gateway.example',
       DATABASE_URL: databaseUrl,
       JWT_SECRET: 'a secret of this test run and no other',

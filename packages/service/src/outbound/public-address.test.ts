@@ -12,6 +12,13 @@ test.each([
   ['10.1.2.3', false, false],
   ['100.64.0.1', false, false],
   ['169.254.169.254', false, false],
+  ['168.63.129.15', true, false],
+  // Metadata of Azure, Alibaba Cloud, Oracle Cloud and Amazon.
+  ['168.63.129.16', false, false],
+  ['100.100.100.200', false, false],
+  ['192.0.0.192', false, false],
+  ['fd00:ec2::254', false, false],
+  ['::ffff:168.63.129.16', false, false],
   ['172.16.0.1', false, false],
   ['172.31.255.255', false, false],
   ['192.168.1.1', false, false],

@@ -63,9 +63,9 @@ export const slowUpstream: Scenario = {
       await delay(1_000)
 
       const statuses: number[] = []
-      let isOver = false
+      const over = new AbortController()
       const watching = (async () => {
-        while (!isOver) {
+        while (!over.signal.aborted) {
           const [age] = await ledger.rows<{ seconds: number }>(
             'SELECT extract(epoch FROM now() - max(heartbeat_at))::float AS seconds FROM replicas',
           )
@@ -86,7 +86,7 @@ export const slowUpstream: Scenario = {
       const releasing = setInterval(() => upstream.release(), RELEASE_MS)
       await Promise.all(filling)
       clearInterval(releasing)
-      isOver = true
+      over.abort()
       await watching
       await ledger.settled(SETTLED_WITHIN_SECONDS)
 

@@ -2,7 +2,7 @@ import { ApiError } from '@tollgate/service'
 
 /** Bounds the memory of calls and purchases that wait for a payment, a charge or an upstream. */
 export const MAX_IN_FLIGHT = 4_096
-/** Of a wallet that is alone: a third of what is left. */
+/** A wallet that is alone gets as many. */
 export const MAX_IN_FLIGHT_PER_WALLET = MAX_IN_FLIGHT / 4
 /** A wallet with fewer is not one of those that fill the room. */
 const FEW = 16
@@ -11,13 +11,13 @@ type Usage = { all: number; ofWallet: number; ofChain: number }
 
 /**
  * The shares shrink as the room fills, so that it never fills up with calls of a few wallets, or of one chain whose upstreams are
- * slow. A wallet may have a third of what is left, and a chain as much as is left: alone, a quarter and a half of all. A wallet
- * with few calls has them on a chain that has up to three quarters.
+ * slow. A wallet may have a third of the free places, and a chain as many as are free: alone, a quarter and a half of all. A
+ * wallet with few calls has them on a chain that has up to three quarters.
  */
 export function hasRoom({ all, ofWallet, ofChain }: Usage): boolean {
-  const left = MAX_IN_FLIGHT - all
+  const free = MAX_IN_FLIGHT - all
   const isSmall = ofWallet < FEW
-  return left > 0 && (isSmall || ofWallet < left / 3) && ofChain < (isSmall ? 3 * left : left)
+  return free > 0 && (isSmall || ofWallet < free / 3) && ofChain < (isSmall ? 3 * free : free)
 }
 
 export type CallsInFlight = ReturnType<typeof createCallsInFlight>

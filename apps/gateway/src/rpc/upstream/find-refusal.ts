@@ -18,13 +18,14 @@ const byMediaType = new Map(mediaTypeRefusals.map(({ mediaType, kind }) => [medi
 export const refusalOfStatus = (status: number): RefusalKind | undefined => byStatus.get(status)
 
 /** Of a body that is not JSON: a page, or a text of a provider's front. */
-export function refusalOfText({ mediaType, body }: Response): RefusalKind | undefined {
+export function refusalOfText({ status, mediaType, body }: Response): RefusalKind | undefined {
   if (body !== undefined && nodePages.some((page) => page.test(body))) return undefined
   const known = body === undefined ? undefined : textRefusals.find((row) => row.body.test(body))?.kind
   const text = body !== undefined && body.length <= MAX_TEXT_LENGTH ? refusalOfMessage(body) : undefined
-  const byType = byMediaType.get(mediaType)
+  // A node's server may describe an error in HTML; a page of a front is a whole document.
+  const byType = status < 300 ? byMediaType.get(mediaType) : undefined
   if (known ?? text ?? byType) return known ?? text ?? byType
-  return isJsonType(mediaType) && body?.trim() ? 'no_answer' : undefined
+  return status < 300 && isJsonType(mediaType) && body?.trim() ? 'no_answer' : undefined
 }
 
 /** Nodes answer errors with these codes in words that repeat the request, or a contract's. */

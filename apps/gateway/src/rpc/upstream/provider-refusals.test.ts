@@ -153,7 +153,11 @@ test('every row has an example, and a public page', () => {
 
 test.each<[string, Given, RefusalKind]>([
   ['an HTML page', { type: 'text/html; charset=UTF-8', body: '<!DOCTYPE html><html></html>' }, 'no_answer'],
-  ['an HTML page under 404', { status: 404, type: 'text/html', body: '<h1>404 Not Found</h1>' }, 'no_answer'],
+  [
+    'an HTML page under 404',
+    { status: 404, type: 'text/html', body: '<html><h1>404 Not Found</h1></html>' },
+    'no_answer',
+  ],
   [
     'an HTML page that claims to be JSON',
     { body: '<html><body>Attention Required!</body></html>' },
@@ -242,6 +246,7 @@ test.each<[string, Given]>([
     { type: 'text/html', body: '<html><body><br>Available endpoints:<br></body></html>' },
   ],
   ['a text', { type: 'text/plain', body: '404 page not found' }],
+  ['an error in HTML', { status: 404, type: 'text/html', body: '<p>no such block</p>' }],
   ['bytes without a type', { type: '', body: 'ok' }],
 ])('%s is an answer of the node', async (_, given) => {
   expect(await classify(given)).toMatchObject({ outcome: 'served' })

@@ -5,6 +5,7 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 import { applyCatalog } from './testing/catalog'
 import { call } from './testing/paying'
+import { payingClient } from './testing/public-payers'
 import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
 import { blockNumberCall, signIn, walletAt } from './testing/world'
 
@@ -45,6 +46,33 @@ describe('a plan on a network unknown to x402 version 1', () => {
       { ...offer, extra: { ...extra, assetTransferMethod: 'permit2' } },
     ])
   })
+
+  test.each([
+    ['/rpc', JSON.stringify(blockNumberCall)],
+    ['/credits', undefined],
+  ])(
+    'is paid at %s by Permit2, by an unmodified @x402/fetch of a wallet without ether',
+    async (path, body) => {
+      const payer = await world.newPayer()
+      const client = payingClient(payer.privateKey, {
+        rpcUrl: world.infrastructure.rpcUrl,
+        select: (_version, accepts) =>
+          accepts.find(({ extra }) => extra['assetTransferMethod'] === 'permit2') ?? accepts[0]!,
+      })
+      const authorization = `Bearer ${await signIn(entrance(), payer)}`
+      const headers = { authorization, 'content-type': 'application/json' }
+      const answer = await wrapFetchWithPayment(fetch, client)(`${world.gateway.url}${path}`, {
+        method: 'POST',
+        headers,
+        ...(body === undefined ? {} : { body }),
+      })
+      expect(answer.status).toBe(200)
+      const receipt = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')
+      expect(await world.token.transfersOf(receipt.transaction, payer.address)).toEqual([
+        { from: payer.address, to: plan.pay_to, value: BigInt(plan.amount) },
+      ])
+    },
+  )
 
   test('is paid once by an unmodified version 2 @x402/fetch, and the call is served', async () => {
     const { address, privateKey } = walletAt(1)

@@ -18,6 +18,7 @@ import { startHeartbeat } from './accounts/heartbeat'
 import { startCounting } from './accounts/usage/start-counting'
 import { readConfiguration } from './config'
 import { composeGateway } from './gateway'
+import { MAX_HEADER_BYTES } from './payments/payment-header'
 import { startPaymentMonitor } from './payments/payment-monitor'
 import { startReconciler } from './payments/reconciler'
 import { createReversalStore } from './payments/reversal-store'
@@ -118,6 +119,7 @@ void run('gateway', async (closing) => {
   // The first query of Prisma blocks the process for longer than the requests that need it can wait.
   await gateway.loadCatalog()
   const { app, health } = gateway
-  const ports = await startServers({ app, health, metrics, logger }, { environment, closing, graceSeconds })
+  const serving = { environment, closing, graceSeconds, maxHeaderBytes: MAX_HEADER_BYTES }
+  const ports = await startServers({ app, health, metrics, logger }, serving)
   logger.info('serving', { ...ports, publicUrl: environment.PUBLIC_URL })
 })

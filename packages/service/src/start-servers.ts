@@ -22,17 +22,19 @@ export async function startServers(
     }
     closing: Closing
     graceSeconds: number
+    /** Of all headers of a request; 16 KiB by default. */
+    maxHeaderBytes?: number
     onStopping?: () => unknown
   },
 ): Promise<{ port: number; metricsPort: number }> {
-  const { environment, closing, graceSeconds, onStopping } = options
+  const { environment, closing, graceSeconds, onStopping, maxHeaderBytes } = options
   const metricsServer = await metrics.listen({
     port: environment.METRICS_PORT,
     host: environment.METRICS_HOST,
   })
   closing.add('metrics server', () => metricsServer.close())
 
-  const server = createServer(app)
+  const server = createServer(app, maxHeaderBytes === undefined ? {} : { maxHeaderBytes })
   const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
   closing.add('server', async () => {
     health.stopping()

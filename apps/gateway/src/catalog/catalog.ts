@@ -133,7 +133,8 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date, reac
 }
 
 /** Without the token's EIP-712 domain no client can sign an EIP-3009 authorization. */
-function transferMethodsOf(row: {
+/** See {@link Plan}. */
+export function transferMethodsOf(row: {
   ecosystem: string
   assetName: string | null
   assetVersion: string | null

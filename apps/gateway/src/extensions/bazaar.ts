@@ -1,35 +1,22 @@
 import { type Ecosystem } from '@tollgate/protocol'
-import { DIALECT, type Extensions } from './extension'
+import { type Extensions } from './extension'
 
 type Json = Readonly<Record<string, unknown>>
 
-const examples: Record<Ecosystem, { method: string; params: unknown; result: unknown }> = {
-  evm: { method: 'eth_blockNumber', params: [], result: '0x1b4' },
-  cosmos: { method: 'status', params: {}, result: { sync_info: { latest_block_height: '436' } } },
+const examples: Record<Ecosystem, { method: string; params: unknown }> = {
+  evm: { method: 'eth_blockNumber', params: [] },
+  cosmos: { method: 'status', params: {} },
 }
-
-const JSON_RPC_ID = { type: ['string', 'number', 'null'] }
 
 const callSchema = {
   type: 'object',
-  properties: {
-    jsonrpc: { const: '2.0' },
-    id: JSON_RPC_ID,
-    method: { type: 'string', minLength: 1 },
-    params: { type: ['array', 'object'] },
-  },
+  properties: { jsonrpc: { const: '2.0' }, method: { type: 'string' } },
   required: ['jsonrpc', 'method'],
-}
-
-const resultSchema = {
-  type: 'object',
-  properties: { jsonrpc: { const: '2.0' }, id: JSON_RPC_ID, result: {}, error: { type: 'object' } },
-  required: ['jsonrpc', 'id'],
 }
 
 /** What a plain JSON-RPC URL takes and returns, for catalogues: one call in the body of a POST. */
 export function declareJsonRpc(ecosystem: Ecosystem): Extensions {
-  const { method, params, result } = examples[ecosystem]
+  const { method, params } = examples[ecosystem]
   return {
     bazaar: {
       info: {
@@ -39,9 +26,9 @@ export function declareJsonRpc(ecosystem: Ecosystem): Extensions {
           bodyType: 'json',
           body: { jsonrpc: '2.0', id: 1, method, params },
         },
-        output: { type: 'json', example: { jsonrpc: '2.0', id: 1, result } },
+        output: { type: 'json' },
       },
-      schema: schemaOf({ method: oneOf('POST'), bodyType: oneOf('json'), body: callSchema }, resultSchema),
+      schema: schemaOf({ body: callSchema }),
     },
   }
 }
@@ -56,16 +43,9 @@ export function declareRest({ base, path, query = {} }: RestCall): Extensions {
     bazaar: {
       info: {
         input: { type: 'http', method: 'GET', queryParams: query, pathParams },
-        output: { type: 'json', example: {} },
+        output: { type: 'json' },
       },
-      schema: schemaOf(
-        {
-          method: oneOf('GET'),
-          queryParams: { type: 'object', additionalProperties: { type: 'string' } },
-          pathParams: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-        },
-        { type: 'object' },
-      ),
+      schema: schemaOf({ pathParams: { type: 'object', required: ['path'] } }),
       routeTemplate: routeTemplateOf(base),
     },
   }
@@ -75,19 +55,9 @@ type RestCall = { base: string; path: string; query?: Readonly<Record<string, st
 /** A colon would begin a parameter, so those of a CAIP-2 id are encoded. */
 const routeTemplateOf = (base: string) => `${new URL(base).pathname.replaceAll(':', '%3A')}/:path`
 
-const oneOf = (word: string) => ({ type: 'string', enum: [word] })
-
-const schemaOf = (input: Json, example: Json) => ({
-  $schema: DIALECT,
+/** Short, because clients return it in a header, with each payment. */
+const schemaOf = (properties: Json) => ({
   type: 'object',
-  properties: {
-    input: {
-      type: 'object',
-      properties: { type: { type: 'string', const: 'http' }, ...input },
-      required: ['type', ...Object.keys(input)],
-      additionalProperties: false,
-    },
-    output: { type: 'object', properties: { type: { type: 'string' }, example }, required: ['type'] },
-  },
+  properties: { input: { type: 'object', properties, required: Object.keys(properties) } },
   required: ['input'],
 })

@@ -1,18 +1,17 @@
 import { type PaymentRequiredV2 } from '@tollgate/protocol'
-import { MAX_PAYMENT_HEADER_LENGTH } from '../payments/payment-header'
 import { type Extensions } from './extension'
 
-/** Leaves a quarter of the 16 KiB, which HTTP clients take, for the other headers. */
-const MAX_REQUIRED_LENGTH = 12_288
-/** Enough for a Permit2 transfer with a permit, and for a Cosmos transaction. */
-const SIGNED_PAYLOAD_LENGTH = 3_072
+/** Clients take at least 8 KiB of headers; with the others of a 402 this stays below 6 KiB. */
+const MAX_REQUIRED_LENGTH = 5_100
+/** What the client returns with each payment, beside what it signed and the entry that it chose. */
+const MAX_RETURNED_LENGTH = 2_800
 
 /** What a client can do without comes first. */
 const dispensable = ['offer-receipt', 'bazaar', 'payment-identifier', 'sign-in-with-x']
 
 /**
  * Adds extensions to a 402, but those that would make its header too long for clients, or the header of the payment, in which
- * clients return all of them, too long for us.
+ * clients return all of them.
  */
 export function fitExtensions(required: PaymentRequiredV2, extensions: Extensions): PaymentRequiredV2 {
   for (let omitted = 0; omitted <= dispensable.length; omitted++) {
@@ -25,13 +24,9 @@ export function fitExtensions(required: PaymentRequiredV2, extensions: Extension
   return required
 }
 
-function fits({ extensions, resource, accepts, ...rest }: PaymentRequiredV2): boolean {
-  const returned = Math.max(...accepts.map((accepted) => encodedLength({ extensions, resource, accepted })))
-  return (
-    encodedLength({ ...rest, extensions, resource, accepts }) <= MAX_REQUIRED_LENGTH &&
-    returned + SIGNED_PAYLOAD_LENGTH <= MAX_PAYMENT_HEADER_LENGTH
-  )
-}
+const fits = (required: PaymentRequiredV2): boolean =>
+  encodedLength(required) <= MAX_REQUIRED_LENGTH &&
+  encodedLength({ extensions: required.extensions, resource: required.resource }) <= MAX_RETURNED_LENGTH
 
 /** In base64. */
-const encodedLength = (value: unknown) => Math.ceil(Buffer.byteLength(JSON.stringify(value)) / 3) * 4
+export const encodedLength = (value: unknown) => Math.ceil(Buffer.byteLength(JSON.stringify(value)) / 3) * 4

@@ -11,18 +11,11 @@ import { declareGasSponsoring } from './gas-sponsoring'
 const permit2 = { extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2' } }
 const eip3009 = { extra: { name: 'USDC', version: '2' } }
 
-const withoutDescriptions = (declaration: object): unknown => {
-  const bare = JSON.parse(JSON.stringify(declaration)) as {
-    schema: { properties: Record<string, { description?: string }> }
-  }
-  for (const property of Object.values(bare.schema.properties)) delete property.description
-  return bare
-}
-
-test('is declared as the public package declares it, but for the descriptions', () => {
+test('is declared as the public package declares it, with a shorter schema', () => {
   const [publicDeclaration] = Object.values(declareEip2612GasSponsoringExtension())
+  const { info } = publicDeclaration as { info: object }
   expect(declareGasSponsoring([eip3009, permit2])).toEqual({
-    [GAS_SPONSORING]: withoutDescriptions(publicDeclaration as object),
+    [GAS_SPONSORING]: { info, schema: expect.objectContaining({ type: 'object' }) as object },
   })
 })
 

@@ -77,12 +77,12 @@ const receiptIn = (extensions: Readonly<Record<string, object>>) => {
   return extractReceiptFromResponse(new Response('', { headers })) as JWSSignedReceipt
 }
 
-test('the public package finds the key by itself, and verifies the offer of each entry', async () => {
+test('the public package finds the key by itself, and verifies the offer of the first entry', async () => {
   const { signer, resource, clock } = await serving()
   const accepts = [entry, { ...entry, amount: '20000' }]
   const required = requiredOf(signer, resource, accepts)
   const offers = decodeSignedOffers(offersIn(required))
-  expect(offers).toHaveLength(2)
+  expect(offers).toHaveLength(1)
   for (const [index, offer] of offers.entries()) {
     const { scheme, network, asset, payTo, amount } = accepts[index]!
     const terms = { scheme, network, asset, payTo, amount }
@@ -170,10 +170,10 @@ test('the offers of a minute are equal, so that each is signed once', async () =
   expect(signatures()).not.toEqual(first)
 })
 
-test('the first four entries have offers, in the form of the schema', async () => {
+test('the first entry has an offer, in the form of the schema', async () => {
   const { signer, resource } = await serving()
   const six = Array.from({ length: 6 }, (_, i) => ({ ...entry, amount: `${i + 1}` }))
-  expect(offersIn(requiredOf(signer, resource, six))).toHaveLength(4)
+  expect(offersIn(requiredOf(signer, resource, six))).toHaveLength(1)
   for (const extensions of [
     signer.offers(resource, six),
     signer.receipt({ resourceUrl: resource, network: entry.network, payer }),

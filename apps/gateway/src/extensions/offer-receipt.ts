@@ -1,15 +1,15 @@
 import { type PaymentRequirementsV2 } from '@tollgate/protocol'
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { DIALECT, type Extensions } from './extension'
+import { type Extensions } from './extension'
 
 const OFFER_RECEIPT = 'offer-receipt'
 
 /** Equal offers of a minute are signed once: a 402 costs its client nothing. */
 const OFFER_PERIOD_SECONDS = 60
 const MAX_REMEMBERED = 4_096
-/** Clients return every offer, in a header, with the payment. */
-const MAX_OFFERS = 4
+/** Clients return every offer, in a header, with the payment; public ones pay the first entry that they can. */
+const MAX_OFFERS = 1
 
 export type OfferSigner = ReturnType<typeof createOfferSigner>
 
@@ -52,7 +52,7 @@ export function createOfferSigner(secrets: readonly string[], publicUrl: string,
       assertionMethod: keys.map(({ kid }) => kid),
     },
 
-    /** Offers for the first entries, of the resource that the 402 names. */
+    /** An offer for the first entry, of the resource that the 402 names. */
     offers: (resourceUrl: string, accepts: readonly PaymentRequirementsV2[]): Extensions => ({
       [OFFER_RECEIPT]: {
         info: {
@@ -62,10 +62,7 @@ export function createOfferSigner(secrets: readonly string[], publicUrl: string,
             signature: signOffer(resourceUrl, requirements),
           })),
         },
-        schema: schemaOf('offers', {
-          type: 'array',
-          items: signedSchema({ acceptIndex: { type: 'integer' } }),
-        }),
+        schema: schemaOf('offers'),
       },
     }),
 
@@ -83,7 +80,7 @@ export function createOfferSigner(secrets: readonly string[], publicUrl: string,
       return {
         [OFFER_RECEIPT]: {
           info: { receipt: { format: 'jws', signature } },
-          schema: schemaOf('receipt', signedSchema()),
+          schema: schemaOf('receipt'),
         },
       }
     },
@@ -130,15 +127,4 @@ function didOf(publicUrl: string) {
   }
 }
 
-const signedSchema = (more: object = {}) => ({
-  type: 'object',
-  properties: { format: { type: 'string', const: 'jws' }, ...more, signature: { type: 'string' } },
-  required: ['format', 'signature'],
-})
-
-const schemaOf = (name: string, schema: object) => ({
-  $schema: DIALECT,
-  type: 'object',
-  properties: { [name]: schema },
-  required: [name],
-})
+const schemaOf = (name: string) => ({ type: 'object', required: [name] })

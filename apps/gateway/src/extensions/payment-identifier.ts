@@ -2,7 +2,7 @@ import { type PaymentPayloadV2 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { DIALECT, type Extensions } from './extension'
+import { type Extensions } from './extension'
 
 const PAYMENT_IDENTIFIER = 'payment-identifier'
 const MIN_LENGTH = 16
@@ -13,12 +13,8 @@ export const paymentIdentifier: Extensions = {
   [PAYMENT_IDENTIFIER]: {
     info: { required: false },
     schema: {
-      $schema: DIALECT,
       type: 'object',
-      properties: {
-        required: { type: 'boolean' },
-        id: { type: 'string', minLength: MIN_LENGTH, maxLength: MAX_LENGTH, pattern: CHARACTERS },
-      },
+      properties: { id: { type: 'string', pattern: `^[a-zA-Z0-9_-]{${MIN_LENGTH},${MAX_LENGTH}}$` } },
       required: ['required'],
     },
   },

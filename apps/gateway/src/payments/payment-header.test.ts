@@ -5,6 +5,7 @@ import { balanceOf } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { blockNumber, post } from '../testing/plain'
 import { signPayment, x402, type SignedPayment } from '../testing/payment'
 
 let gateway: TestGateway
@@ -117,7 +118,7 @@ describe('X-PAYMENT', () => {
     ['a member twice', (payment) => withNote(payment).replace('"note":0', '"note":0,"note":1')],
     ['lists in lists, a hundred deep', nested(100)],
     ['lists in lists, deeper than a stack', nested(5_000)],
-    ['more than any payment', withMember('x'.repeat(10_000))],
+    ['more than any payment', withMember('x'.repeat(16_000))],
   ]
   test.each(hostile)('that contains %s is 400, and nothing is charged', async (_, encode) => {
     const { call, payment, credits } = await payer()
@@ -159,3 +160,19 @@ describe('X-PAYMENT', () => {
     expect(await post(proof, proof)).toBe(200)
   })
 })
+
+test('a payment of 20 kB, with the signatures of ten owners, is paid, and above 24 KiB of headers the answer is 431', async () => {
+  const { address } = gateway.wallet()
+  gateway.facilitator.contractWallets.add(address)
+  const signedBy = async (bytes: number) => {
+    const signed = await signPayment(gateway.wallet().signer, planTerms)
+    const authorization = { ...signed.authorization, from: address }
+    return { 'x-payment': encodeJson(x402({ signature: `0x${'5a'.repeat(bytes)}`, authorization })) }
+  }
+  const largest = await signedBy(7_300)
+  expect(largest['x-payment'].length).toBeGreaterThan(19_900)
+  await post(gateway.api, '/v1/84532', blockNumber, largest).expect(200)
+  await post(gateway.api, '/v1/84532', blockNumber, await signedBy(7_800)).expect(400)
+  await post(gateway.api, '/v1/84532', blockNumber, await signedBy(9_400)).expect(431)
+})
+const planTerms = { payTo: planOf().pay_to, amount: planOf().amount }

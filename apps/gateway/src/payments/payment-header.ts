@@ -9,7 +9,10 @@ export type PaymentHeader = Pick<PaymentPayload, 'payload'> &
   Partial<Omit<PaymentPayload, 'payload'>> &
   Partial<Pick<PaymentPayloadV2, 'accepted' | 'extensions'>>
 
-export const MAX_PAYMENT_HEADER_LENGTH = 12_288
+/** Room for the signatures of a Safe with ten owners, or of two passkeys. */
+export const MAX_PAYMENT_HEADER_LENGTH = 20_480
+/** All headers of a request: a payment and those that clients and proxies add. */
+export const MAX_HEADER_BYTES = MAX_PAYMENT_HEADER_LENGTH + 4_096
 
 /** Of x402 version 1 and version 2; each accepts every form. */
 const headers = ['X-PAYMENT', 'PAYMENT-SIGNATURE'] as const

@@ -2,6 +2,8 @@ import { ApiError } from '@tollgate/service'
 import { type Session } from '../auth/sessions'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
+import { fitExtensions } from '../extensions/fit-extensions'
+import { declareGasSponsoring } from '../extensions/gas-sponsoring'
 import { disputedPayment, facilitatorBusy, type Purchase } from './buy-credits'
 import { type PaymentMetrics } from './payment-metrics'
 import { type PaymentResponse } from './payment-response'
@@ -29,7 +31,7 @@ export const createPlanPayment =
     const offer = paymentRequiredV2({ plan, feePayer: await findFeePayer(plan) }, resource, refusal)
     const body = paymentRequired(plan, resource, { call, refusal, detail: refused?.detail })
     metrics.required(refusal, call ? 'no_credits' : 'no_payment')
-    response.requirePayment(body, offer)
+    response.requirePayment(body, fitExtensions(offer, declareGasSponsoring(offer.accepts)))
   }
 
 /** Also a retired plan. @throws ApiError NOT_FOUND */

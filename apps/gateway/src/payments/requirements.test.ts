@@ -1,5 +1,6 @@
 import { decodeJson, PaymentRequiredV2 } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
+import { declareGasSponsoring } from '../extensions/gas-sponsoring'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { cosmosFeePayer } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
@@ -118,6 +119,7 @@ describe('a call without credits', () => {
           mimeType: 'application/json',
         },
         accepts: accepted,
+        ...(accepted.length > 1 ? { extensions: declareGasSponsoring(accepted) } : {}),
       },
     ])
   })

@@ -136,14 +136,19 @@ export function paymentChoice(plans: readonly Plan[], resource: string, problem?
   return { status: 402, message, ...(accepts.length === 0 ? {} : { x402Version: 1, error, accepts }) }
 }
 
+/** `pricingUrl`: where all plans are, if these offers are not all. */
 export const paymentChoiceV2 = (
   offers: readonly Offer[],
   resource: string,
-  problem?: Problem,
+  { problem, pricingUrl }: { problem?: Problem | undefined; pricingUrl?: string | undefined } = {},
 ): PaymentRequiredV2 => ({
   x402Version: 2,
   error: errorV2(problem?.reason, problem?.ecosystem),
-  resource: { url: resource, description: 'RPC calls, paid by credits', mimeType: 'application/json' },
+  resource: {
+    url: resource,
+    description: `RPC calls, paid by credits${pricingUrl === undefined ? '' : `; all plans: ${pricingUrl}`}`,
+    mimeType: 'application/json',
+  },
   accepts: offers.flatMap(offersOf),
 })
 

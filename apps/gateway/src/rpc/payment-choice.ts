@@ -10,6 +10,7 @@ import { type OfferSigner } from '../extensions/offer-receipt'
 import { paymentIdentifier } from '../extensions/payment-identifier'
 import { type SignInWithX } from '../extensions/sign-in-with-x'
 import { type PaymentMetrics } from '../payments/payment-metrics'
+import { fitOffers } from '../payments/fit-offers'
 import { paymentChoice, paymentChoiceV2, type Problem } from '../payments/requirements'
 import { type Call, type CallResponse, type Credentials } from './call'
 
@@ -43,15 +44,15 @@ export function createPaymentChoice(parts: {
     })
 
   const extensionsOf = async (
-    { resource, call }: PricedCall,
+    { call }: PricedCall,
     plans: readonly Plan[],
-    { accepts }: PaymentRequiredV2,
+    { accepts, resource: { url } }: PaymentRequiredV2,
   ): Promise<Extensions> => ({
     ...bazaarOf(call, publicUrl),
     ...paymentIdentifier,
     ...declareGasSponsoring(accepts),
-    ...(await declareSignIn(resource, plans)),
-    ...offerSigner?.offers(resource, accepts),
+    ...(await declareSignIn(url, plans)),
+    ...offerSigner?.offers(url, accepts),
   })
 
   /** @throws ApiError UNAVAILABLE if no plan is on sale */
@@ -61,20 +62,26 @@ export function createPaymentChoice(parts: {
     problem?: Problem,
   ): Promise<undefined> => {
     const { resource, credentials } = priced
-    const plans = (await catalog.getActivePlans()).toSorted(evmFirst)
+    const plans = await catalog.getActivePlans()
     if (plans.length === 0) throw nothingOnSale()
-    const required = paymentChoiceV2(await Promise.all(plans.map(offerOf)), resource, problem)
+    const offered = fitOffers(await Promise.all(plans.map(offerOf)), caip2(priced.call))
+    const shown = offered.map(({ plan }) => plan)
+    const hidden = plans.filter((plan) => !shown.includes(plan))
+    const pricingUrl = hidden.length > 0 ? `${publicUrl}/pricing` : undefined
+    const required = paymentChoiceV2(offered, headerUrlOf(priced, publicUrl), { problem, pricingUrl })
     metrics.required(problem?.reason, credentials.kind === 'none' ? 'no_payment' : 'no_credits')
     response.requirePayment(
-      paymentChoice(plans, resource, problem),
-      fitExtensions(required, await extensionsOf(priced, plans, required)),
+      paymentChoice([...shown, ...hidden], resource, problem),
+      fitExtensions(required, await extensionsOf(priced, shown, required)),
     )
   }
 }
 
-/** Public clients take the first entry, and sign in only if they can with its network. */
-const evmFirst = (one: Plan, other: Plan) =>
-  Number(other.ecosystem === 'evm') - Number(one.ecosystem === 'evm') || one.id - other.id
+const MAX_URL_LENGTH = 512
+
+/** A long URL, of a REST call, is shortened to that of its chain, so that the header fits. */
+const headerUrlOf = ({ resource, call }: PricedCall, publicUrl: string) =>
+  resource.length > MAX_URL_LENGTH ? `${publicUrl}/v1/${caip2(call)}` : resource
 
 function bazaarOf(
   { ecosystem, chainId, transport, resource, method }: PricedCall['call'],

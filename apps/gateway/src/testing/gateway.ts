@@ -15,6 +15,7 @@ import { applyCatalog } from '../catalog/apply'
 import { providerRows } from '../catalog/rows'
 import { readConfiguration, type Environment } from '../config'
 import { composeGateway } from '../gateway'
+import { MAX_HEADER_BYTES } from '../payments/payment-header'
 import { startReconciler } from '../payments/reconciler'
 import { findViolations, fund } from './accounts'
 import { catalogOf, providerOf } from './catalog'
@@ -101,7 +102,7 @@ export async function testGateway(options: Options = {}) {
   closeLater(() => gateway.upstreams.close())
   closeLater(() => gateway.ledger.drain())
 
-  const server = createServer(gateway.app)
+  const server = createServer(gateway.app, { maxHeaderBytes: MAX_HEADER_BYTES })
   const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
   closeLater(() => closeServer(server, { graceSeconds: 0 }))
   const url = `http://127.0.0.1:${port}`

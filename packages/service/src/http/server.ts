@@ -4,7 +4,7 @@ import { type Express } from 'express'
 import { ConfigurationError } from '../config'
 import { answerMalformed, refuseTarget } from './malformed'
 
-const MAX_HEADER_BYTES = 16 * 1024
+const DEFAULT_MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 /** Must exceed the 60 s for which load balancers keep a connection, so that they never send on one that we close. */
@@ -36,7 +36,10 @@ const connectionsOf = new WeakMap<http.Server, Connections>()
  * Request and response objects are created with the app's prototypes: Express otherwise sets both prototypes on every request,
  * which costs most of the throughput on Node 20.
  */
-export function createServer(app: Express): http.Server {
+export function createServer(
+  app: Express,
+  { maxHeaderBytes = DEFAULT_MAX_HEADER_BYTES }: { maxHeaderBytes?: number } = {},
+): http.Server {
   class AppRequest extends http.IncomingMessage {}
   const connections: Connections = { open: new Set(), areClosing: false }
   class AppResponse extends http.ServerResponse {
@@ -55,7 +58,7 @@ export function createServer(app: Express): http.Server {
   const server = http.createServer({
     IncomingMessage: AppRequest,
     ServerResponse: AppResponse,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: maxHeaderBytes,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -69,7 +72,7 @@ export function createServer(app: Express): http.Server {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  answerMalformed(server, { maxHeaderBytes: MAX_HEADER_BYTES })
+  answerMalformed(server, { maxHeaderBytes })
   const serve = app as unknown as (req: object, res: object, onUnhandled: () => void) => void
   server.on('request', (req, res) => {
     const socket: Socket = req.socket

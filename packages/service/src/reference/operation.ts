@@ -54,7 +54,7 @@ export const everywhere = {
   EXPECTATION_FAILED: 'The service does not support the `Expect` header of the request.',
   UPGRADE_REQUIRED: 'The request is a handshake of another protocol, such as WebSocket.',
   OVERLOADED: 'The service is reading too many bodies; try again after `Retry-After`.',
-  HEADERS_TOO_LARGE: 'The headers are larger than 16 KiB.',
+  HEADERS_TOO_LARGE: 'The headers are larger than the service takes.',
   INTERNAL_ERROR: 'The service failed.',
   UNAVAILABLE: 'A dependency of the service is unavailable; try again after `Retry-After`.',
 } satisfies Partial<Record<ErrorCode, string>>

@@ -87,12 +87,11 @@ describe('a payment that is refused', () => {
     const wallet = gateway.wallet()
     const before = gateway.facilitator.calls.length
     const other = planOf({ pay_to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' })
-    const refused = [
-      [await wallet.pay(planOf({ amount: '9999' })), 'invalid_exact_evm_payload_authorization_value'],
-      [await wallet.pay(other), 'invalid_exact_evm_payload_recipient_mismatch'],
-    ] as const
-    for (const [payment, reason] of refused) {
-      const answer = await call({ payment })
+    for (const [terms, reason] of [
+      [planOf({ amount: '9999' }), 'invalid_exact_evm_payload_authorization_value'],
+      [other, 'invalid_exact_evm_payload_recipient_mismatch'],
+    ] as const) {
+      const answer = await call({ payment: await wallet.pay(terms) })
       expect(errorIn(answer)).toEqual([402, reason])
       expect(offerIn(answer).accepts.length).toBeGreaterThan(0)
     }

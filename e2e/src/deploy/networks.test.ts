@@ -37,6 +37,9 @@ const domainSeparators: Record<string, string> = {
   optimism: '0x26d9c34bb1a1c312f69c53b2d93b8be20faafba63af2438c6811713c9b1f933f',
   avalanche: '0xbbea200329a938bc3438984a49cb0732e66d66d7bd59c127abacc1710e77f7b3',
   ethereum: '0x06c37168a7db5138defc7866392bb87a741f9b3d104deb5094588ce041cae335',
+  sei: '0x0a19136106ae98d2c245cbbd451f3cb2bbbb1670e1ee191abacb5a5e255c0255',
+  world: '0x936533d5f85622a8261854e20bb87f4e849dde486f429bc1fb66202b7cde09ec',
+  monad: '0xfe22123edc0dd4aeb912eb7948c5f0e531592c2053b3067612f427db342c93c6',
 }
 
 test('the facilitator takes the networks in production', () => {
@@ -86,9 +89,14 @@ test('every EVM network has its domain checked', () => {
   expect(evm.map(({ name }) => name).sort()).toEqual(Object.keys(domainSeparators).sort())
 })
 
-test('the denomination of USDC on Osmosis is that of its path from Noble', () => {
+test('nothing is sold for USDC of Noble, which ends', () => {
   const hash = createHash('sha256').update('transfer/channel-750/uusdc').digest('hex').toUpperCase()
-  expect(networks.find(({ name }) => name === 'osmosis-1')?.assets[0]?.asset).toBe(`ibc/${hash}`)
+  const assets = [
+    ...networks.flatMap(({ assets }) => assets.map(({ asset }) => asset)),
+    ...plans.map((plan) => plan.asset_address),
+  ]
+  expect(assets.filter((asset) => asset === 'uusdc' || asset === `ibc/${hash}`)).toEqual([])
+  expect(networks.map(({ name }) => name).filter((name) => /noble/.test(name))).toEqual([])
 })
 
 /** The most that one settlement may reserve, with the defaults of apps/facilitator/networks.example.yaml. */

@@ -15,7 +15,12 @@ const EXPLORERS: Record<string, string> = {
   avalanche: 'https://snowtrace.io',
   '43114': 'https://snowtrace.io',
   'cosmoshub-4': 'https://www.mintscan.io/cosmos',
-  'noble-1': 'https://www.mintscan.io/noble',
+  sei: 'https://seiscan.io',
+  '1329': 'https://seiscan.io',
+  world: 'https://worldscan.org',
+  '480': 'https://worldscan.org',
+  monad: 'https://monadscan.com',
+  '143': 'https://monadscan.com',
   'osmosis-1': 'https://www.mintscan.io/osmosis',
 }
 

@@ -89,6 +89,13 @@ describe('the family', () => {
       expect(cosmos.parseAsset(text)).toBeUndefined()
   })
 
+  test('refuses the second name of a balance that an EVM network has', () => {
+    const usdc = '0xa00C59fF5a080D2b954d0c75e46E22a0c371235a'
+    for (const denom of [`erc20:${usdc}`, `erc20:${usdc.toLowerCase()}`, `erc20/${usdc}`, `ERC20:${usdc}`])
+      expect(cosmos.parseAsset(denom)).toBeUndefined()
+    expect(cosmos.parseAsset('inj')).toBe('inj')
+  })
+
   test('parses its members of a configuration, and refuses others', () => {
     const given = { bech32_prefix: 'cosmos', fee_denom: 'uatom', gas_price: '0.025' }
     const read = { prefix: 'cosmos', feeDenom: 'uatom', gasPrice: 25n * 10n ** 15n }

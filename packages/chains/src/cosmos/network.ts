@@ -17,9 +17,19 @@ export type CosmosSettings = {
 
 const GAS_PRICE_DECIMALS = 18
 
+/**
+ * Not the bank's name of an ERC-20, as on Injective: its balance is the one that the EVM network of the chain pays from, and under both
+ * names it would be offered, and its transfers be counted, twice.
+ */
+const IS_OF_ERC20 = /^erc20[:/]/i
+
 export const Denom = z
   .string()
   .regex(/^[a-zA-Z][a-zA-Z0-9/:._-]{2,127}$/, 'expected a denomination such as uatom')
+  .refine(
+    (denom) => !IS_OF_ERC20.test(denom),
+    'is the name of an ERC-20 in the bank; sell for the ERC-20 on the EVM network of the chain',
+  )
 
 const GasPrice = z
   .string()

@@ -21,7 +21,9 @@ export async function validateToken(
 ): Promise<Token | TokenProblem> {
   const { asset, decimals } = wanted
   if (!Denom.safeParse(asset).success)
-    return problemOf('asset is not a denomination; give one such as uatom, or ibc/ and 64 hex digits')
+    return problemOf(
+      'asset is not a denomination; give one such as uatom, or ibc/ and 64 hex digits, and none of an ERC-20 (erc20:0x...)',
+    )
   const [supply, isSendEnabled, metadata] = await Promise.all([
     rpc.supply(asset),
     rpc.sendEnabled(asset),

@@ -254,6 +254,17 @@ describe('a gateway that lies', () => {
     expect(new Set(lying.payments).size).toBe(2)
   })
 
+  test('is paid no more than the price that it lists, whatever the limits allow', async () => {
+    lying = await startLyingGateway(world.gateway.url, 'dear')
+    const limits = { assets: [{ ...asset, perPayment: 100n * PRICE }] }
+    const wallet = await world.newPayer()
+    const tollgate = open({ url: lying.url, serviceName: world.serviceName, wallet, limits })
+    const refused = { code: 'LIMIT_REACHED', details: { limit: 'listedPrice', amount: 10n * PRICE } }
+    await expect(chainId(tollgate)).rejects.toMatchObject(refused)
+    await expect(tollgate.buy()).rejects.toMatchObject(refused)
+    expect(lying.payments).toEqual([])
+  })
+
   test('sells no more than twice to a call that it does not serve', async () => {
     lying = await startLyingGateway(world.gateway.url, 'unserved')
     const tollgate = open({ url: lying.url, serviceName: world.serviceName, wallet: await world.newPayer() })

@@ -6,9 +6,9 @@ export type LyingGateway = Awaited<ReturnType<typeof startLyingGateway>>
 
 /**
  * The real gateway, but for purchases: `denied` takes each payment and says that it was refused; `unserved` says that each was
- * credited, and goes on to ask for payment.
+ * credited, and goes on to ask for payment; `dear` asks for ten times the listed price.
  */
-export async function startLyingGateway(gateway: string, lie: 'denied' | 'unserved') {
+export async function startLyingGateway(gateway: string, lie: 'denied' | 'unserved' | 'dear') {
   const payments: string[] = []
   const server = createServer((request, response) => {
     const payment = request.headers['payment-signature']
@@ -24,7 +24,7 @@ export async function startLyingGateway(gateway: string, lie: 'denied' | 'unserv
         'content-type': 'application/json',
         // By the test's clock, which it may move.
         date: new Date(Date.now()).toUTCString(),
-        ...(required === null ? {} : { 'payment-required': required }),
+        ...(required === null ? {} : { 'payment-required': lie === 'dear' ? tenfold(required) : required }),
       })
       response.end(await answer.text())
     })
@@ -39,6 +39,12 @@ export async function startLyingGateway(gateway: string, lie: 'denied' | 'unserv
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function tenfold(required: string): string {
+  const terms = JSON.parse(Buffer.from(required, 'base64').toString()) as { accepts: { amount: string }[] }
+  for (const offer of terms.accepts) offer.amount += '0'
+  return Buffer.from(JSON.stringify(terms)).toString('base64')
 }
 
 /** Without the payment. */

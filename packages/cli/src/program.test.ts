@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { runProgram } from './program'
 import { createTestTerminal } from './testing/terminal'
 
@@ -104,6 +108,34 @@ test('a key that is given as an argument is not printed again', async () => {
     expect(exitCode).toBe(2)
     expect(stderr).not.toContain(key)
   }
+})
+
+test('a key that is given as a method, a chain, a label or a parameter is neither sent nor printed', async () => {
+  const requests: string[] = []
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? '')
+    response.writeHead(500).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const environment = { TOLLGATE_URL: url, PRIVATE_KEY: `0x${'cd'.repeat(32)}`, TOLLGATE_FOLDER: tmpdir() }
+  const key = 'ab'.repeat(32)
+  const mnemonic = 'test test test test test test test test test test test junk'
+  for (const words of [
+    ['call', '84532', `0x${key}`],
+    ['call', '84532', key.toUpperCase()],
+    ['call', key, 'eth_chainId'],
+    ['call', '84532', mnemonic],
+    ['call', '84532', 'eth_sign', `0x${'CD'.repeat(32)}`],
+    ['call', '84532', `0x${key}`, '--json'],
+    ['keys', 'create', `my key 0x${key}`],
+  ]) {
+    const { terminal, printed } = createTestTerminal({ environment })
+    expect([words, await runProgram(words, { terminal, version: '1.2.3' })]).toEqual([words, 2])
+    expect(printed.stdout + printed.stderr).not.toMatch(/abab|cdcd|junk/i)
+  }
+  expect(requests).toEqual([])
+  server.close()
 })
 
 test.each<[string, string[], Record<string, string>]>([

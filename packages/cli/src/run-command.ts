@@ -7,6 +7,7 @@ import { withFunding } from './with-funding'
 import { once } from './once'
 import { findOpenPayments } from './stored-payments'
 import { type Secrets, type Terminal } from './terminal'
+import { assertNoKeys } from './wallets/key-texts'
 import { openWallet, type OpenWallet } from './wallets/open-wallet'
 
 export type Context<Options = unknown, Words = readonly unknown[]> = {
@@ -75,6 +76,8 @@ export function createRun(parts: {
       })
       const release = terminal.onStop((exitCode) => stopping.abort(exitCode))
       const finish = async () => {
+        // Not the params of a call, within their list: hashes look like keys.
+        assertNoKeys(command.processedArgs)
         const exitCode = await (handler as (context: Context) => Promise<unknown>)(context)
         await output.written()
         return typeof exitCode === 'number' ? exitCode : EXIT.OK

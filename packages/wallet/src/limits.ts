@@ -42,7 +42,7 @@ type Spent = { today: bigint; inSession: bigint }
 
 /** Why a payment is not allowed; `limit` is the name of what forbids it. */
 export type Breach = {
-  limit: 'assets' | 'recipients' | 'perPayment' | 'perDay' | 'perSession'
+  limit: 'assets' | 'recipients' | 'perPayment' | 'perDay' | 'perSession' | 'listedPrice'
   message: string
 }
 
@@ -73,6 +73,17 @@ export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach
     exceeds('perDay', spent.today + amount) ??
     exceeds('perSession', spent.inSession + amount)
   )
+}
+
+/** What a gateway lists as the price, which binds it whatever the limits allow. */
+export type ListedPrice = Pick<ProposedPayment, 'network' | 'asset' | 'amount'>
+
+export function findPriceBreach(listed: ListedPrice, { network, asset, amount }: Terms): Breach | undefined {
+  if (isSameAsset(listed, { network, asset }) && amount <= listed.amount) return undefined
+  return {
+    limit: 'listedPrice',
+    message: `The gateway asks for ${amount} of ${asset} on ${network}, and lists ${listed.amount} of ${listed.asset} on ${listed.network}; nothing was signed`,
+  }
 }
 
 const UnitsSchema = v.pipe(

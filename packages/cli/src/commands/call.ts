@@ -30,9 +30,11 @@ export const callCommand = (run: Run): Command =>
     .option('--rest <path>', 'GET this path of the REST API of the chain, with its query')
     .action(
       run<Options, [chain: string, method: string | undefined, params: string[]]>(
-        async ({ options, open, output, signal, words: [chain, method, params] }) => {
+        async ({ options, open, output, secrets, signal, words: [chain, method, params] }) => {
           const call = parseCall({ ...options, method, words: params })
           const client = await open(payWithinLimits(options))
+          if (secrets.hasKeyIn(toJson(call)))
+            throw new UsageError('A parameter is the private key of this wallet, so nothing was sent')
           const done = output.progress(`Calling ${chain}`)
           try {
             if (call.kind === 'rest') {

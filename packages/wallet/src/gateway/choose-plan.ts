@@ -1,11 +1,17 @@
 import { TollgateError } from '../errors.js'
-import { isSameAsset, type Limits } from '../limits.js'
+import { isSameAsset, type Limits, type ListedPrice } from '../limits.js'
 import { type Ecosystem } from '../wallets/wallet.js'
 import { type CreditBalance, type Plan } from './wire.js'
 
 const namespaces: Record<string, string> = { evm: 'eip155', cosmos: 'cosmos' }
 
 const networkOf = ({ ecosystem, chain_id }: Plan) => `${namespaces[ecosystem] ?? ecosystem}:${chain_id}`
+
+export const priceOf = (plan: Plan): ListedPrice => ({
+  network: networkOf(plan),
+  asset: plan.asset_address,
+  amount: BigInt(plan.amount),
+})
 
 type Wish = {
   id: number | undefined

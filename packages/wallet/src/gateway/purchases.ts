@@ -2,7 +2,7 @@ import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
-import { type ProposedPayment } from '../limits.js'
+import { findPriceBreach, type ListedPrice, type ProposedPayment } from '../limits.js'
 import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
 import { createRecordPaid } from '../payments/record-paid.js'
@@ -10,8 +10,10 @@ import { createSingleFlight, type SingleFlight } from '../single-flight.js'
 import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { randomId } from '../encoding.js'
+import { priceOf } from './choose-plan.js'
 import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
 import { keyPart, type Account, type Session, type Sessions } from './sessions.js'
+import { type Plan } from './wire.js'
 
 /** `amount` is in the asset's smallest unit. */
 export type Purchase = { planId: number; amount: bigint; transaction: string; credits: number }
@@ -137,12 +139,25 @@ export function createPurchases(parts: {
       purpose: purposeOf(session),
       id: randomId(),
       required,
+      listed: await listedPrice(session.plan, required, caller),
       isSingle: true,
       signal: caller.signal,
     })
     const purchase = await deliver(current, payment, caller)
     if (purchase) return purchase
     throw new TollgateError('PAYMENT_REFUSED', 'The gateway refused the payment until it expired')
+  }
+
+  /** Read again if it seems to have changed since the plan was chosen. */
+  async function listedPrice(
+    plan: Plan,
+    { offers }: PaymentRequired,
+    { signal }: Caller,
+  ): Promise<ListedPrice> {
+    const known = priceOf(plan)
+    if (offers.some((offer) => !findPriceBreach(known, offer))) return known
+    const latest = (await gateway.plans(signal)).find(({ id }) => id === plan.id)
+    return latest ? priceOf(latest) : known
   }
 
   /** Waits while another client of the wallet pays. */

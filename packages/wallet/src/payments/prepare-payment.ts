@@ -1,6 +1,14 @@
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
-import { findBreach, isSameAsset, type Breach, type Limits, type ProposedPayment } from '../limits.js'
+import {
+  findBreach,
+  findPriceBreach,
+  isSameAsset,
+  type Breach,
+  type Limits,
+  type ListedPrice,
+  type ProposedPayment,
+} from '../limits.js'
 import { assertNotStopped, signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type PaymentFee, type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
@@ -17,6 +25,8 @@ export type PaymentWish = {
   /** Of the payment, if one is signed. */
   id: string
   required: PaymentRequired
+  /** The most that may be signed, where a price is listed. */
+  listed?: ListedPrice
   /** Returns the open payment of the purpose instead of signing another one. */
   isSingle: boolean
   /** Stops the asking: what was not signed by then is not signed. */
@@ -86,11 +96,12 @@ export function createPreparePayment(parts: {
   }
 
   /** The first offer within the limits; the server has put the one it prefers first. */
-  function chooseOffer({ url }: PaymentWish, payable: Offer[], known: StoredPayment[]): Offer {
+  function chooseOffer({ url, listed }: PaymentWish, payable: Offer[], known: StoredPayment[]): Offer {
     const breaches: { offer: Offer; breach: Breach }[] = []
     for (const offer of payable) {
       if (!limits) throw new TollgateError('LIMIT_NOT_SET', notSet(offer))
-      const breach = findBreach(limits, offer, spentOf(known, offer))
+      const breach =
+        findBreach(limits, offer, spentOf(known, offer)) ?? (listed && findPriceBreach(listed, offer))
       if (!breach) return offer
       breaches.push({ offer, breach })
     }

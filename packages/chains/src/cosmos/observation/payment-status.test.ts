@@ -2,6 +2,7 @@ import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { type AlterReply, startAlteringProxy } from '../../json-rpc/testing/node'
 import { hashOf } from '../rpc-schemas'
+import { findTransfer } from './payment-status'
 import { transactionStatus } from './transaction-status'
 import type { CosmosNetwork } from '../network'
 import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
@@ -290,4 +291,48 @@ describe('the status of a mined payment, by what nodes return,', () => {
   })
 
   const fetchTx = (hash: string) => world.ask('tx', Buffer.from(hash, 'hex').toString('base64'), false)
+})
+
+describe('the transfer of a payment', () => {
+  const find = (payment: CosmosPayment, on = world.network, of = world.terms) =>
+    findTransfer(on, payment, of, 0n)
+
+  test('is found once mined, by its payer or in other bytes, confirmed or not, with the time of its block', async () => {
+    const payment = await aminoPayment()
+    expect(await find(payment)).toBeUndefined()
+    const bytes = inOtherBytes(payment, { body: turnedRound })
+    await world.offer(bytes)
+    await world.mine()
+    const height = await world.height()
+    const block = await world.network.rpc.blockAt(height)
+    const transfer = { hash: hashOf(bytes), blockNumber: height, time: block?.timestamp, place: '0' }
+    expect(await find(payment)).toEqual(transfer)
+    expect(await find(payment, world.connect({ confirmations: 4 }))).toEqual(transfer)
+  })
+
+  test('is none for other terms, for a signature of another, or if another transaction used the sequence', async () => {
+    const payer = await world.newPayer()
+    const payment = await world.pay(payer)
+    const other = await world.pay(payer, { coins: [{ denom: 'uatom', amount: '1' }] })
+    await world.carryOut(payment)
+    expect(await find(payment, world.network, { ...world.terms, amount: 1n })).toBeUndefined()
+    expect(await find(other, world.network, { ...world.terms, amount: 1n })).toBeUndefined()
+    const signatures = [new Uint8Array(64).fill(1)]
+    expect(await find({ ...payment, tx: { ...payment.tx, signatures } })).toBeUndefined()
+    expect(await find(payment)).toBeDefined()
+  })
+
+  test('is not told by a node that has not indexed its block', async () => {
+    const payment = await world.pay(await world.newPayer())
+    await world.carryOut(payment)
+    const node = await startAlteringProxy(world.rpcUrl, ({ method }, reply) =>
+      method === 'tx'
+        ? { error: { code: -32603, message: 'Internal error', data: 'tx not found' } }
+        : method === 'tx_search'
+          ? { result: { txs: [], total_count: '0' } }
+          : reply,
+    )
+    await expect(find(payment, world.connect({ urls: [node.url] }))).rejects.toThrow(lags)
+    await node.close()
+  })
 })

@@ -23,16 +23,23 @@ export class JsonRpcRefusal extends Error {
   }
 }
 
+/** A batch with entries that are no requests: each entry gets an error. */
+export class InvalidBatch extends JsonRpcRefusal {
+  constructor(readonly entries: readonly unknown[]) {
+    super(jsonRpcCodes.invalidRequest, NO_REQUEST, idsOf(entries))
+  }
+}
+
+const NO_REQUEST = 'Send a JSON-RPC request, an object with `method`, or a batch of them'
+const isCall = (entry: unknown): boolean => isObject(entry) && typeof entry['method'] === 'string'
+
 /** @throws JsonRpcRefusal unless the body is a JSON-RPC request or a batch of them */
 export function readJsonRpc(body: unknown): Entry | Entry[] {
   const entries: unknown[] = Array.isArray(body) ? body : [body]
-  const isCall = (entry: unknown) => isObject(entry) && typeof entry['method'] === 'string'
-  if (entries.length > 0 && entries.every(isCall)) return body as Entry | Entry[]
-  const message =
-    entries.length === 0
-      ? 'The batch is empty'
-      : 'Send a JSON-RPC request, an object with `method`, or a batch of them'
-  throw new JsonRpcRefusal(jsonRpcCodes.invalidRequest, message, Array.isArray(body) ? null : idsOf(body))
+  if (entries.length === 0) throw new JsonRpcRefusal(jsonRpcCodes.invalidRequest, 'The batch is empty')
+  if (entries.every(isCall)) return body as Entry | Entry[]
+  if (Array.isArray(body)) throw new InvalidBatch(entries)
+  throw new JsonRpcRefusal(jsonRpcCodes.invalidRequest, NO_REQUEST, idsOf(body))
 }
 
 /**
@@ -62,8 +69,16 @@ export function jsonRpcErrorOf(error: unknown): JsonRpcError | undefined {
   return undefined
 }
 
-/** The others of a batch are refused for the sake of the entries that name an unserved method. */
+/** The others of a batch are refused for the sake of the entries that are invalid, or name an unserved method. */
 export function entryErrorOf(error: unknown, refusal: JsonRpcError, entry: unknown): JsonRpcError {
+  if (error instanceof InvalidBatch)
+    return isCall(entry)
+      ? {
+          ...refusal,
+          message:
+            'The batch was not sent, because another entry is no JSON-RPC request; nothing was charged',
+        }
+      : refusal
   if (!(error instanceof MethodNotServed) || !isObject(entry)) return refusal
   const method = unservedMethodOf(entry, error.methods)
   return method === undefined

@@ -54,7 +54,6 @@ describe('POST /v1/{chain}', () => {
     ['two members of one name', '{"method":"a","method":"b","id":7}', { id: null, error: -32_700 }],
     ['no object', '5', { id: null, error: -32_600 }],
     ['an empty batch', '[]', { id: null, error: -32_600 }],
-    ['a batch of no objects', '[1]', { id: null, error: -32_600 }],
     ['no method', '{"id":7}', { id: 7, error: -32_600 }],
     ['a method in capital letters', '{"id":"x","method":"a","METHOD":"b"}', { id: 'x', error: -32_600 }],
   ])('%s is a JSON-RPC error, and free', async (_, text, { id, error }) => {
@@ -66,6 +65,38 @@ describe('POST /v1/{chain}', () => {
     ])
     expect(await balance()).toBe(1n)
   })
+
+  test.each([
+    ['[1]', [null]],
+    ['[1,2,3]', [null, null, null]],
+    ['[[],{"foo":"boo"},{"jsonrpc":"2.0","method":1,"params":"bar"}]', [null, null, null]],
+    [
+      '[{"id":9007199254740993},{"id":"a","method":"b"},{"method":"c"},"d"]',
+      ['9007199254740993', '"a"', null],
+    ],
+  ])('each entry of the batch %s has its own error -32600, and all is free', async (text, ids) => {
+    const { authorization, balance } = await customer(4)
+    const answer = await post(gateway.api, '/v1/84532', text, { authorization })
+    const errors = [...answer.text.matchAll(/"id":([^,]+),"error":\{"code":(-\d+),"message":"([^"]*)"/g)]
+    expect(errors.map(([, id, code]) => [id, code])).toEqual(ids.map((id) => [String(id), '-32600']))
+    expect(answer.body).toHaveLength(ids.length)
+    const unsent = errors.filter(([, , , message]) => message?.startsWith('The batch was not sent'))
+    expect(unsent.map(([, id]) => id)).toEqual(ids.filter((id) => id === '"a"'))
+    expect(await balance()).toBe(4n)
+  })
+
+  test.each(['application/json-rpc', 'application/jsonrequest;charset=utf-8', 'application/x+json'])(
+    'a call of the type %s is served, and reaches the node as JSON',
+    async (type) => {
+      const upstream = await startUpstream(answers.result())
+      const chain = await gateway.chain(upstream.url)
+      const { authorization } = await customer()
+      await post(gateway.api, `/v1/${chain}`, blockNumber, { authorization, 'content-type': type }).expect(
+        200,
+      )
+      expect(upstream.requests.map(({ headers }) => headers['content-type'])).toEqual(['application/json'])
+    },
+  )
 
   test('a method that is not served over HTTP is -32601, the rest of its batch -32600, and all is free', async () => {
     const { authorization, balance } = await customer(4)

@@ -26,6 +26,7 @@ import { callKindOf } from './call-kind'
 import { HttpCallResponse } from './http-call-response'
 import {
   entryErrorOf,
+  InvalidBatch,
   jsonRpcCodes,
   jsonRpcErrorOf,
   JsonRpcRefusal,
@@ -162,8 +163,9 @@ export function createPlainHandlers(dependencies: Dependencies) {
       } catch (error) {
         const refusal = jsonRpcErrorOf(error)
         if (refusal === undefined || res.headersSent) throw error
+        const entries = error instanceof InvalidBatch ? error.entries : payload
         const body = refusalBody(error instanceof JsonRpcRefusal ? error.ids : ids, textOfIds, (index) =>
-          Array.isArray(payload) ? entryErrorOf(error, refusal, payload[index]) : refusal,
+          Array.isArray(entries) ? entryErrorOf(error, refusal, entries[index]) : refusal,
         )
         if (body === undefined) res.status(204).end()
         else res.type('json').send(body)

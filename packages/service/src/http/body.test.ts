@@ -58,6 +58,9 @@ describe('JSON bodies', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
     'application/json ; charset=utf8',
+    'application/json-rpc',
+    'application/jsonrequest; charset=UTF-8',
+    'application/vnd.api+json',
   ])('are accepted as %s', async (type) => {
     const { post } = await serve({ routes: echo })
     expect((await post('/echo', '{"a":"ü"}', { 'content-type': type })).status).toBe(200)
@@ -70,6 +73,8 @@ describe('JSON bodies', () => {
     ['ten thousand levels', `${'['.repeat(4_000)}${']'.repeat(4_000)}`, {}, 'INVALID_REQUEST'],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), {}, 'INVALID_REQUEST'],
     ['text/plain', '{"a":1}', { 'content-type': 'text/plain' }, 'INVALID_REQUEST'],
+    ['another type of JSON in its name', '{"a":1}', { 'content-type': 'text/json' }, 'INVALID_REQUEST'],
+    ['a type that begins as JSON', '{"a":1}', { 'content-type': 'application/json5' }, 'INVALID_REQUEST'],
     ['a form', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }, 'INVALID_REQUEST'],
     ['no content type', Buffer.from('{"a":1}'), { 'content-type': '' }, 'INVALID_REQUEST'],
     [

@@ -103,9 +103,12 @@ export function releaseBody(req: Request): void {
   stateOf(req).memory?.release()
 }
 
+/** None of them can be sent by a page of another origin without a preflight. Clients of JSON-RPC use the second and the third. */
+const JSON_TYPES = /^application\/(?:json|json-rpc|jsonrequest|[\w.!#$&^-]+\+json)$/
+
 function refuseOtherMediaTypes({ headers }: Request) {
   const [mediaType = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
-  if (mediaType.trim() !== 'application/json')
+  if (!JSON_TYPES.test(mediaType.trim()))
     throw new ApiError(
       'INVALID_REQUEST',
       'Send the body as JSON, with the header Content-Type: application/json',

@@ -35,7 +35,7 @@ export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'addr
 export const requestOptions: RequestOptions = {
   headersOf: ({ path, operation }) =>
     fc
-      .tuple(authorization(operation.security !== undefined, operation.operationId), paymentsOn(path))
+      .tuple(authorization(operation.security.length > 0, operation.operationId), paymentsOn(path))
       .map((lists) => lists.flat()),
 
   pathOf({ operation: { operationId } }, name) {

@@ -1,4 +1,4 @@
-import { decodeBody } from './decode-body'
+import { readBody } from './read-body'
 import { type UpstreamExchange } from './upstream-exchange'
 
 /** Texts in which a provider could show a key are shorter. */
@@ -19,7 +19,7 @@ export async function hideSecrets(
     blank(answer.body, secrets)
     return exchanged
   }
-  const body = answer.rest ? undefined : await decodeBody(answer, MAX_DECODED_BYTES)
+  const body = await readBody(answer, MAX_DECODED_BYTES)
   if (!body || !blank(body, secrets)) return exchanged
   const { 'content-encoding': _, ...headers } = answer.headers
   return { outcome: 'answered', answer: { ...answer, headers, body } }

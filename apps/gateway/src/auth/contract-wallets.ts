@@ -7,10 +7,12 @@ import { NONCE_TTL_SECONDS } from './nonces'
 const NODE_TIMEOUT_MS = 3_000
 /** Bounds on the load that forged signatures can put on the nodes. */
 const MAX_CHECKS_PER_CHALLENGE = 3
+/** The signature is wrong or the nonce is: the answer says which, for a few. */
+const MAX_CHECKS_WITHOUT_CHALLENGE_A_MINUTE = 30
 const MAX_CHECKS_PER_ADDRESS_A_MINUTE = 240
 
-/** `address` of the client, and the nonce of the text that it sent: one that is live. */
-export type ProofSource = { address: string; nonce: string }
+/** `address` of the client, and the nonce of the text that it sent, if that is live. */
+export type ProofSource = { address: string; nonce: string | undefined }
 
 export type ContractWallets = ReturnType<typeof createContractWallets>
 
@@ -34,6 +36,11 @@ export function createContractWallets({
     points: MAX_CHECKS_PER_CHALLENGE,
     durationSeconds: NONCE_TTL_SECONDS,
   })
+  const takeWithoutChallenge = createBudget({
+    ...limits,
+    name: 'contract-checks-unissued',
+    points: MAX_CHECKS_WITHOUT_CHALLENGE_A_MINUTE,
+  })
   const limitAddress = createLimiter({
     ...limits,
     name: 'contract-checks-address',
@@ -53,7 +60,8 @@ export function createContractWallets({
   ): Promise<'yes' | 'no' | 'unknown' | 'used-up'> => {
     const verify = families[plan.ecosystem]?.verifyContractSignIn
     if (!verify) return 'no'
-    if (!(await takeCheck(nonce))) return 'used-up'
+    const mayCheck = await (nonce === undefined ? takeWithoutChallenge(address) : takeCheck(nonce))
+    if (!mayCheck) return 'used-up'
     await limitAddress(address)
     const providers = await catalog.findProviders(plan.ecosystem, plan.chainId)
     const nodes = providers.flatMap(({ rpc, headers }) =>

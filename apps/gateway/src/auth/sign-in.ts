@@ -77,8 +77,9 @@ export function createSignIn(parts: {
   ) {
     if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
       throw notSigned()
-    if (!(await nonces.isLive(nonce, proof.address))) throw expiredNonce()
-    const answer = await verifyContractSignature(plan, proof, { address, nonce })
+    const isLive = await nonces.isLive(nonce, proof.address)
+    const answer = await verifyContractSignature(plan, proof, { address, nonce: isLive ? nonce : undefined })
+    if (answer === 'used-up' && !isLive) throw expiredNonce()
     if (answer === 'used-up')
       throw notSigned('; this nonce was tried too often: ask GET /auth/nonce for a new one')
     if (answer === 'no')

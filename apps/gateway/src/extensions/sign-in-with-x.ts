@@ -21,6 +21,8 @@ export type SignedIn = { wallet: string; chainId: string; signedBy: SignedBy }
 
 export type SignInWithX = ReturnType<typeof createSignInWithX>
 
+type LiveSource = ProofSource & { nonce: string }
+
 /**
  * x402's extension `sign-in-with-x` (CAIP-122) for EVM accounts. A proof signs in for one request: its nonce is consumed. The
  * nonce is bound to the extension instead of an address, so that the proof is no login at `POST /auth/login`, and a nonce of
@@ -36,7 +38,7 @@ export function createSignInWithX(parts: {
   const domain = new URL(publicUrl).host
 
   /** The nodes are asked about a live challenge only, and a few times. */
-  async function assertContractSignature(plan: Plan, signed: SignInProof, source: ProofSource) {
+  async function assertContractSignature(plan: Plan, signed: SignInProof, source: LiveSource) {
     if (!(await nonces.isLive(source.nonce, SIGN_IN_WITH_X, { onlyBound: true }))) throw expired()
     const answer = await verifyContractSignature(plan, signed, source)
     if (answer === 'used-up') throw refused('this challenge was tried too often')

@@ -134,7 +134,7 @@ describe('the offer to a Cosmos wallet', () => {
       asset: cosmosPlan.asset_address,
       payTo: cosmosPlan.pay_to,
       maxTimeoutSeconds: 60,
-      extra: { feePayer: await feePayer() },
+      extra: { feePayer: await feePayer(), feePayerSigns: true },
     })
 
     const granter = String(accepted!.extra!['feePayer'])

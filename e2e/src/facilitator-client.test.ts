@@ -129,7 +129,7 @@ test('facilitatorConfig configures the x402 version 2 client', async () => {
     {
       ...kind,
       network: `cosmos:${COSMOS_CHAIN_ID}`,
-      extra: { feePayer: developmentCosmosSigner.address },
+      extra: { feePayer: developmentCosmosSigner.address, feePayerSigns: true },
     },
   ])
 })

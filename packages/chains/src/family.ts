@@ -74,6 +74,11 @@ export type Payment = {
   validUntil?: bigint
   /** The payer's own signed transaction, if it is the payment: broadcast unchanged, never replaced. */
   transaction?: SignedTransaction
+  /**
+   * The payer signed a transaction that our signer signs too, to pay this fee. Unlike other transactions of ours, no block includes it
+   * once the payment is void.
+   */
+  countersigned?: { fee: bigint }
 }
 
 /** What the payment must satisfy. The payer controls only `extra`, which is compared and never trusted. */
@@ -115,7 +120,12 @@ export type SignedTransaction = { raw: string; hash: string }
 export type OwnTransaction = SignedTransaction & { cost: bigint }
 
 /** The same before its signature. `bytes`: what the key of `signer` signs. */
-export type UnsignedTransaction = Pick<OwnTransaction, 'cost'> & { signer: string; bytes: Uint8Array }
+export type UnsignedTransaction = Pick<OwnTransaction, 'cost'> & {
+  signer: string
+  bytes: Uint8Array
+  /** Those of other accounts, if it needs any. */
+  signatures?: readonly Uint8Array[]
+}
 
 /** Whether we pay the network fee of a payer's own transaction. */
 export type Sponsorship = {
@@ -216,6 +226,8 @@ export type ChainSigner<P extends Payment = Payment> = {
   readonly addresses: readonly string[]
   /** The account that pays the network fees of settlements; undefined if payers pay their own. */
   readonly feePayer: string | undefined
+  /** The fee payer also signs transactions of payers, which name it as theirs: see `Payment.countersigned`. */
+  readonly signsForPayers?: true
   /** The default low-balance threshold of a signer, in the native smallest unit. */
   readonly balanceThreshold: bigint
   /** The currency of network fees: `decimals` from its smallest unit; no symbol if the settings do not tell it. */
@@ -248,6 +260,14 @@ export type ChainSigner<P extends Payment = Payment> = {
   replace(
     transaction: SignedTransaction,
     from: { signer: string; isOverdue: boolean },
+  ): Promise<OwnTransaction | undefined>
+  /**
+   * The same transaction under another nonce; undefined if both could be mined. Only if transactions of ours can leave a nonce unused
+   * that others wait for.
+   */
+  moveTo?(
+    transaction: SignedTransaction,
+    to: { signer: string; nonce: bigint },
   ): Promise<OwnTransaction | undefined>
 }
 

@@ -33,7 +33,7 @@ export const PaymentRequirementsV2 = z
       .record(z.string(), z.unknown())
       .nullish()
       .describe(
-        'For a token, the `name` and `version` of its EIP-712 domain. On a Cosmos network `feePayer`, where somebody pays the fee of a payment that names it as `fee.granter`.',
+        'For a token, the `name` and `version` of its EIP-712 domain. On a Cosmos network `feePayer`, where somebody pays the fee of a payment that names it as `fee.granter`; with `feePayerSigns` also as `fee.payer`.',
       ),
   })
   .meta({
@@ -127,7 +127,9 @@ export const SupportedKindsV2 = z
         extra: z
           .record(z.string(), z.unknown())
           .optional()
-          .describe('`feePayer`, if the signed payment must name the fee payer.'),
+          .describe(
+            '`feePayer`, if the signed payment must name the fee payer; `feePayerSigns`, if that may sign too.',
+          ),
       }),
     ),
     extensions: z

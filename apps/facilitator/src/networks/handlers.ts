@@ -14,7 +14,8 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
     async one(req: Request<{ id: string }>, res: Response) {
       const kind = await networks.kindOf(getNetwork(networks, req.params.id))
       if (!kind) throw networkUnavailable()
-      res.json({ ...kind, extra: { feePayer: kind.feePayer } })
+      const { feePayer, feePayerSigns } = kind
+      res.json({ ...kind, extra: { feePayer, ...(feePayerSigns && { feePayerSigns }) } })
     },
 
     async status(_req: Request, res: Response) {

@@ -35,7 +35,7 @@ export function createNetworks(parts: {
     ])
     const { isReachable = false, block = 0n } = head ?? {}
     const { problems = [], isUsable = true } = nodes ?? {}
-    const { feePayer = '' } = network.chain.signer
+    const { feePayer = '', signsForPayers } = network.chain.signer
     const kind = {
       x402Version: 1,
       scheme: 'exact',
@@ -43,6 +43,7 @@ export function createNetworks(parts: {
       status: !isReachable ? 'unreachable' : isUsable ? 'active' : 'unusable',
       block: Number(block),
       feePayer,
+      ...(signsForPayers && { feePayerSigns: true }),
     }
     return { kind, problem: problems.length === 0 ? {} : { problem: problems.join('; ') } }
   }

@@ -33,7 +33,9 @@ export function createReadSupported(networks: Networks) {
 
 /** Payers that sign whole transactions name the fee payer in them. */
 const extraOf = ({ chain: { payments, signer } }: Network) =>
-  payments.sponsorship && signer.feePayer !== undefined ? { extra: { feePayer: signer.feePayer } } : {}
+  payments.sponsorship && signer.feePayer !== undefined
+    ? { extra: { feePayer: signer.feePayer, ...(signer.signsForPayers && { feePayerSigns: true }) } }
+    : {}
 
 const payersOf = ({ chain: { signer } }: Network) =>
   signer.feePayer === undefined ? [] : [...signer.addresses]

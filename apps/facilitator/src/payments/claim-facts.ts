@@ -49,7 +49,7 @@ export function createReadClaimFacts({
       sent,
       isSamePayment: earlierClaim !== undefined,
       paidBlock,
-      isPayerTransaction: payment.transaction !== undefined,
+      isPayerTransaction: payment.transaction !== undefined || payment.countersigned !== undefined,
     }
   }
 

@@ -54,7 +54,10 @@ export function createPaymentChecks({
     async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
       const findRefusal = async (cost: bigint) =>
         (await feeBudget.check(network, caller)) ??
-        (payment.transaction && (await feeBudget.checkGrant(network, caller, { payer: payment.payer, cost })))
+        (payment.transaction || payment.countersigned
+          ? await feeBudget.checkGrant(network, caller, { payer: payment.payer, cost })
+          : undefined)
+      if (payment.countersigned) return findRefusal(payment.countersigned.fee)
       // Only a refusal is worth asking the chain whether we would pay.
       const refusal = await findRefusal(0n)
       if (!refusal || !payment.transaction) return refusal

@@ -17,6 +17,7 @@ import { createReportOutcome } from './report-outcome'
 import { type FeeBudget } from './signing/fee-budget'
 import { createTransactionTracker } from './transactions/track-transactions'
 import { createReorgStore } from './reorgs/reorg-store'
+import { createGapFiller } from './transactions/fill-gaps'
 import { createStuckReplacer } from './transactions/replace-stuck'
 import { createClaimSigner } from './signing/sign-claims'
 import { createClaimStore } from './claims/claim-store'
@@ -87,6 +88,7 @@ export function createSettler(parts: {
     metrics,
     logger,
   })
+  const fillGaps = createGapFiller({ network, signer, signing, transactions, send, logger })
   const tracker = createTransactionTracker({
     network,
     scope,
@@ -153,6 +155,7 @@ export function createSettler(parts: {
           continue
         }
         await replaceStuck(session)
+        await fillGaps(session)
       } catch (error) {
         logger.warn('signing loop failed', { error })
       }

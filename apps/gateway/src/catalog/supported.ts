@@ -9,7 +9,9 @@ const WAIT_TIMEOUT_MS = 500
 
 export type Supported = ReturnType<typeof createSupported>
 
-type Support = { kinds: SupportedPaymentKind[]; feePayers: ReadonlyMap<string, string> }
+/** Whom a payment may name as `fee.granter`; if it `signs`, also as `fee.payer`. */
+export type FeePayer = { address: string; signs: boolean }
+type Support = { kinds: SupportedPaymentKind[]; feePayers: ReadonlyMap<string, FeePayer> }
 
 /** Caches what the facilitator supports for MAX_AGE_MS; while it is unavailable, serves the last answer. */
 export function createSupported(facilitator: Facilitator, logger: Logger, now: () => Date) {
@@ -25,7 +27,12 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
       kinds: kinds.flatMap(({ scheme, network }) =>
         assets.filter((asset) => asset.network === network).map(({ asset }) => ({ scheme, network, asset })),
       ),
-      feePayers: new Map(kinds.map(({ network, feePayer }) => [network, feePayer])),
+      feePayers: new Map(
+        kinds.map(({ network, feePayer: address, feePayerSigns: signs = false }) => [
+          network,
+          { address, signs },
+        ]),
+      ),
     }
   }
 
@@ -56,11 +63,12 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
     async findFeePayer({
       ecosystem,
       network,
-    }: Pick<Plan, 'ecosystem' | 'network'>): Promise<string | undefined> {
+    }: Pick<Plan, 'ecosystem' | 'network'>): Promise<FeePayer | undefined> {
       if (ecosystem !== 'cosmos') return undefined
       const asked = getSupport().catch(() => undefined)
       const said = cached?.support ?? (await withTimeout(asked, WAIT_TIMEOUT_MS, () => undefined))
-      return said?.feePayers.get(network) || undefined
+      const feePayer = said?.feePayers.get(network)
+      return feePayer?.address ? feePayer : undefined
     },
   }
 }

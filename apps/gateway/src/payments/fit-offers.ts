@@ -39,7 +39,7 @@ export function fitOffers(offers: readonly Offer[], chain: string): Offer[] {
 }
 
 /** Has room for a fee payer, whether or not the facilitator names one just now. */
-const lengthOf = ({ plan }: Offer) => encodedLength(offersOf({ plan, feePayer: plan.payTo }))
+const lengthOf = ({ plan }: Offer) => encodedLength(offersOf({ plan, feePayer: { address: plan.payTo, signs: true } }))
 
 function smallestOfAssets(plans: readonly Plan[]): Plan[] {
   const smallest = new Map<string, Plan>()

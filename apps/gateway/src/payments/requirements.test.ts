@@ -101,7 +101,7 @@ describe('a call without credits', () => {
           network: 'cosmos:osmosis-1',
           asset: asset_address,
           payTo: pay_to,
-          extra: { feePayer: cosmosFeePayer },
+          extra: { feePayer: cosmosFeePayer, feePayerSigns: true },
         },
       ],
     ],
@@ -139,13 +139,13 @@ test('the fee payer is named while the facilitator is unavailable, and omitted i
     const { headers } = await createCall(api, token)().expect(402)
     return PaymentRequiredV2.parse(decodeJson(String(headers['payment-required']))).accepts[0]!.extra
   }
-  expect(await extraAt(gateway)).toEqual({ feePayer: cosmosFeePayer })
+  expect(await extraAt(gateway)).toEqual({ feePayer: cosmosFeePayer, feePayerSigns: true })
   expect(await extraAt(another)).toBeUndefined()
   gateway.facilitator.reconnect()
   // An unanswered request may be in progress again; a 402 waits for it only briefly.
   let extra: Awaited<ReturnType<typeof extraAt>>
   while (!(extra = await extraAt(another)));
-  expect(extra).toEqual({ feePayer: cosmosFeePayer })
+  expect(extra).toEqual({ feePayer: cosmosFeePayer, feePayerSigns: true })
 })
 
 test('a 402 does not wait for the timeout of a facilitator that never responded', async () => {

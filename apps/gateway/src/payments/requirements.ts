@@ -15,6 +15,7 @@ import {
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Plan } from '../catalog/catalog'
+import { type FeePayer } from '../catalog/supported'
 
 /** Built from the plan only, never from the payer's input. `resource` is an absolute URL. */
 export const requirementsOf = (plan: Plan, resource: string): PaymentRequirements => ({
@@ -87,8 +88,13 @@ export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfa
   }
 }
 
-/** A plan on sale. `feePayer`: the account that a payment may name as `fee.granter` on a Cosmos network. */
-export type Offer = { plan: Plan; feePayer: string | undefined }
+/** A plan on sale. `feePayer`: who bears the fee of a payment on a Cosmos network that names it. */
+export type Offer = { plan: Plan; feePayer: FeePayer | undefined }
+
+const feePayerExtra = ({ address, signs }: FeePayer) => ({
+  feePayer: address,
+  ...(signs && { feePayerSigns: true }),
+})
 
 /** One entry for each way to pay the plan, the preferred one first, which most clients take. */
 export function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
@@ -100,8 +106,7 @@ export function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
     payTo: plan.payTo,
     maxTimeoutSeconds: plan.maxTimeoutSeconds,
   }
-  if (plan.ecosystem !== 'evm')
-    return [{ ...terms, ...(feePayer === undefined ? {} : { extra: { feePayer } }) }]
+  if (plan.ecosystem !== 'evm') return [{ ...terms, ...(feePayer && { extra: feePayerExtra(feePayer) }) }]
   const { extra } = domainOf(plan)
   return plan.transferMethods.map((method) =>
     method === 'eip3009'

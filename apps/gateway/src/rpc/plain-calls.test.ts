@@ -259,7 +259,7 @@ describe('without credentials', () => {
     expect(offer.accepts.map(({ network, extra }) => [network, extra])).toEqual([
       ['eip155:84532', { name: 'USDC', version: '2' }],
       ['eip155:84532', { name: 'USDC', version: '2', assetTransferMethod: 'permit2' }],
-      ['cosmos:osmosis-1', { feePayer: expect.any(String) as string }],
+      ['cosmos:osmosis-1', { feePayer: expect.any(String) as string, feePayerSigns: true }],
     ])
     const { accepts, x402Version } = answer.body as { accepts: { resource: string }[]; x402Version: number }
     expect([x402Version, accepts.map((entry) => entry.resource)]).toEqual([1, [resource]])

@@ -254,6 +254,6 @@ const kind = {
 
 export const cosmosFeePayer = 'osmo1pqyqszqgpqyqszqgpqyqszqgpqyqszqgvpz0sn'
 
-const cosmosKind = { ...kind, network: 'osmosis-1', feePayer: cosmosFeePayer }
+const cosmosKind = { ...kind, network: 'osmosis-1', feePayer: cosmosFeePayer, feePayerSigns: true }
 
 const asset = { id: 1, network: 'base-sepolia', asset: usdc, symbol: 'USDC', decimals: 6, active: true }

@@ -7,6 +7,7 @@ import { broadcast } from './settlement/broadcast'
 import { termsChecks } from './transfer-methods/bank-send/checks'
 import { isSequenceSpent, isSpentAt, sequenceOf } from './observation/confirmations'
 import { findTransfer, paymentStatus } from './observation/payment-status'
+import { holdsPayersSignature, moveCountersigned, prepareCountersigned } from './settlement/countersign'
 import { signDirect } from './settlement/feegrant/grant-transaction'
 import { prepareGrants, replaceGrants } from './settlement/feegrant/prepare-grants'
 import { batches, sponsorship } from './settlement/feegrant/sponsorship'
@@ -103,6 +104,7 @@ export function createChain({
       signer: {
         addresses: signer === undefined ? [] : [signer],
         feePayer: gaslessMaxFee === undefined ? undefined : signer,
+        ...(gaslessMaxFee !== undefined && { signsForPayers: true as const }),
         balanceThreshold:
           gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
         currency: { symbol: feeDenom, decimals: 0 },
@@ -111,12 +113,23 @@ export function createChain({
         isAvailable: () => Promise.resolve(true),
         findProblem: () => Promise.resolve(undefined),
         isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
-        prepare: async (batch, from) => prepareGrants(network, signerOf(from.signer), batch, from),
-        sign: async ({ signer: granter, bytes, cost }) => ({
-          ...(await signDirect(bytes, signerOf(granter))),
-          cost,
+        async prepare(batch, from) {
+          const [first, ...others] = batch
+          const by = signerOf(from.signer)
+          return first?.payment.countersigned && others.length === 0
+            ? prepareCountersigned(network, by, [first], from)
+            : prepareGrants(network, by, batch, from)
+        },
+        sign: async (transaction) => ({
+          ...(await signDirect(transaction, signerOf(transaction.signer))),
+          cost: transaction.cost,
         }),
-        replace: async (transaction, from) => replaceGrants(network, signerOf(from.signer), transaction),
+        async replace(transaction, from) {
+          const by = signerOf(from.signer)
+          return holdsPayersSignature(transaction, by) ? undefined : replaceGrants(network, by, transaction)
+        },
+        moveTo: async (transaction, to) =>
+          moveCountersigned(network, signerOf(to.signer), transaction, to.nonce),
       },
 
       payments: {

@@ -3,7 +3,7 @@ import { type AlterReply, startAlteringProxy } from '../json-rpc/testing/node'
 import { hashOf } from './rpc-schemas'
 import { broadcast } from './settlement/broadcast'
 import type { CosmosPayment } from './transfer-methods/bank-send/payment'
-import { readPayment } from './transfer-methods/bank-send/payment'
+import { type PayerSigned, readPayerSigned } from './testing/payer-signed'
 import { payloadOf } from './testing/transaction'
 import { feeOf, openVerifying, type Verifying } from './testing/verifying'
 
@@ -80,7 +80,7 @@ describe('a fee below the minimum of a node', () => {
     await world.ask('dev_setMinimumGasPrice', '0.0300001uatom')
     return world.pay(await world.newPayer(), { fee: feeOf({ gas: 200_000n }) })
   }
-  const send = (payment: CosmosPayment, urls?: string[]) =>
+  const send = (payment: PayerSigned, urls?: string[]) =>
     broadcast(urls === undefined ? world.network : world.connect({ urls }), payment.transaction)
 
   test('is refused with what it asks, where every node that was sent it says so', async () => {
@@ -182,7 +182,7 @@ describe('a payer that was funded after the newest block of the first node', () 
     const node = await behind()
     const payer = await world.newPayer()
     const draft = await world.draft(payer)
-    const payment = readPayment(payloadOf(payer, draft))!
+    const payment = readPayerSigned(payloadOf(payer, draft))
     expect(await verify(payment, [node.url])).toMatchObject({ reason: 'insufficient_funds' })
     expect(await verify(payment, [node.url, world.rpcUrl])).toBeUndefined()
     await broadcast(world.connect({ urls: [node.url, world.rpcUrl] }), payment.transaction)

@@ -32,7 +32,9 @@ export const SupportedByFacilitator = SupportedKindsV2.extend({
       extra: z
         .record(z.string(), z.unknown())
         .optional()
-        .describe('`feePayer`, if the signed payment must name the fee payer.'),
+        .describe(
+          '`feePayer`, if the signed payment must name the fee payer; `feePayerSigns`, if that may sign too.',
+        ),
     }),
   ),
   extensions: z

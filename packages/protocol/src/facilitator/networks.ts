@@ -2,6 +2,13 @@ import { z } from 'zod'
 import { Amount } from '../amount'
 import { exampleAddress, exampleAsset } from './fields'
 
+const FeePayerSigns = z
+  .boolean()
+  .optional()
+  .describe(
+    'True if it also signs payments that name it as `fee.payer`, in SIGN_MODE_LEGACY_AMINO_JSON: on Cosmos networks only.',
+  )
+
 const exampleKind = {
   x402Version: 1,
   scheme: 'exact',
@@ -29,7 +36,8 @@ export const NetworkKind = z
       .string()
       .optional()
       .describe('In `GET /api/v1/status` only: the missing features of its nodes, if any.'),
-    extra: z.object({ feePayer: z.string() }).optional(),
+    feePayerSigns: FeePayerSigns,
+    extra: z.object({ feePayer: z.string(), feePayerSigns: FeePayerSigns }).optional(),
   })
   .meta({
     id: 'NetworkKind',

@@ -22,7 +22,11 @@ export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 type Candidate = Awaited<ReturnType<ClaimStore['reserve']>>[number]
 /** `headBlock`: the newest block at validation. `sponsorship`: only if its payer signed a whole transaction. */
 export type ValidClaim = PendingPayment & { claim: Claim; headBlock: bigint; sponsorship?: Sponsorship }
-export type DeferredClaim = { claim: Claim } & ({ outcome: ClaimOutcome } | { problem: unknown })
+/** `isBrief`: tried again in the next round, without a back-off. */
+export type DeferredClaim = { claim: Claim } & (
+  | { outcome: ClaimOutcome }
+  | { problem: unknown; isBrief?: true }
+)
 
 export type ClaimValidator = ReturnType<typeof createClaimValidator>
 

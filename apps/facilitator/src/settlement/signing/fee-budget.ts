@@ -1,4 +1,4 @@
-import { type Refusal, type SignedTransaction } from '@tollgate/chains'
+import { type Payment, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
@@ -20,7 +20,11 @@ import { type SigningStore } from './signing-store'
 const SNAPSHOT_MS = 1_000
 
 /** `sponsorship.fee` is granted for this payment alone, unless it was granted before. */
-type BatchedClaim = { claim: Claim; sponsorship?: { fee: bigint; isReady: boolean } }
+type BatchedClaim = {
+  claim: Claim
+  payment: Pick<Payment, 'countersigned'>
+  sponsorship?: { fee: bigint; isReady: boolean }
+}
 
 export type Verdict =
   | { isTaken: true }
@@ -168,7 +172,7 @@ export function createFeeBudget({
         findUsedUp: (one) =>
           ledger.findUsedUpRefusal(spenderOf(one.claim)) ??
           (needsGrant(one)
-            ? granting.findProblem(granting.requestOf(one.claim, one.sponsorship.fee))
+            ? granting.findProblem(granting.requestOf(one.claim, wastableFee(one)))
             : undefined),
 
         take(batch, cost) {
@@ -203,8 +207,10 @@ export function createFeeBudget({
   }
 }
 
-const needsGrant = <T extends BatchedClaim>(one: T): one is T & { sponsorship: { fee: bigint } } =>
-  one.sponsorship !== undefined && one.sponsorship.fee > 0n && !one.sponsorship.isReady
+/** What the payer can waste: a fee that we grant, or pay by our signature for a transaction that may fail. */
+const wastableFee = ({ payment: { countersigned }, sponsorship }: BatchedClaim): bigint =>
+  countersigned?.fee ?? (sponsorship && !sponsorship.isReady ? sponsorship.fee : 0n)
+const needsGrant = (one: BatchedClaim): boolean => wastableFee(one) > 0n
 
 /** Reads the figures of a network at most once in SNAPSHOT_MS. */
 function createSnapshots<T>(read: (network: Network) => Promise<T>) {

@@ -17,7 +17,8 @@ granted AS (
       SELECT NOT EXISTS (
         SELECT FROM fee_grants o WHERE o.settlement_id = g.settlement_id AND o.transaction_id > g.transaction_id
       ) AS is_last) l
-  WHERE t.network = $1 AND t.max_fee > 0 AND t.nonce IS NOT NULL AND t.signed_at > now() - INTERVAL '1 day'
+  WHERE t.network = $1 AND t.max_fee > 0 AND t.nonce IS NOT NULL AND (t.status <> 'superseded' OR t.is_fee_grant)
+    AND t.signed_at > now() - INTERVAL '1 day'
 )`
 
 const UNUSED = `

@@ -64,7 +64,8 @@ export function createBatchSigner({
     const payers = room > 0 ? payersNeedingGrant(valid) : []
     const busyPayers =
       payers.length === 0 ? new Set<string>() : await signing.payersBehindFirst(session, name, payers)
-    const plan = planRound(valid, { room, busyPayers, findUsedUp: budget.findUsedUp })
+    const grantsWait = payers.length > 0 && (await signing.hasPendingSettlement(session, name, signer))
+    const plan = planRound(valid, { room, busyPayers, findUsedUp: budget.findUsedUp, grantsWait })
     const round: SignedRound = { signed: [], deferred: plan.deferred }
     for (const one of plan.payerSigned) round.signed.push(...(await storePayerTransaction(session, one)))
     if (plan.ours.length === 0) return round

@@ -93,7 +93,7 @@ export function createClaimSigner(parts: {
     } catch (error) {
       const [first, ...others] = locked
       if (!first) throw error
-      if (others.length === 0) await defer(session, first, error)
+      if (others.length === 0) await defer(session, first, { problem: error })
       else logger.warn('signing round failed', { settlementIds: locked.map(({ id }) => id), error })
       limit = nextClaimLimit(limit, { failedWith: locked.length })
       return { signed: [], deferred: [], mayHaveMore: true }
@@ -120,14 +120,18 @@ export function createClaimSigner(parts: {
     const { signed, deferred: unsigned } = await batchSigner.signAll(session, valid, { room, budget })
     const deferred = [...validated.filter(isDeferredClaim), ...unsigned]
     for (const one of deferred)
-      if ('problem' in one) await defer(session, one.claim, one.problem)
+      if ('problem' in one) await defer(session, one.claim, one)
       else await claimStore.conclude(session, one.claim.id, one.outcome)
     const counted = { locked: locked.length, reserved: reserved.length, deferred: deferred.length }
     return { signed, deferred, mayHaveMore: mayHaveMore({ limit, ...counted, signed }) }
   }
 
-  async function defer(session: PoolClient, claim: Claim, problem: unknown): Promise<void> {
-    postpone(claim.id)
+  async function defer(
+    session: PoolClient,
+    claim: Claim,
+    { problem, isBrief = false }: { problem: unknown; isBrief?: boolean },
+  ): Promise<void> {
+    if (!isBrief) postpone(claim.id)
     const text = problem instanceof Error ? problem.message : String(problem)
     await claimStore.noteProblem(session, [claim.id], text)
     const level = problem instanceof Error ? 'warn' : 'info'

@@ -57,10 +57,16 @@ describe('the plan of a round', () => {
   const [ours, ready, unready] = [valid(1n), payerSigned(2n, 'a', true), payerSigned(3n, 'b', false)]
   const all = [ours, ready, unready]
   const plan = (changes: Partial<Parameters<typeof planRound>[1]> = {}, those: ValidClaim[] = all) =>
-    planRound(those, { room: 1, busyPayers: new Set(), findUsedUp: () => undefined, ...changes })
+    planRound(those, {
+      room: 1,
+      busyPayers: new Set(),
+      findUsedUp: () => undefined,
+      grantsWait: false,
+      ...changes,
+    })
 
   test.each<[string, Parameters<typeof plan>[0], bigint[], object[]]>([
-    ['with room', {}, [1n, 3n], []],
+    ['with room', {}, [3n, 1n], []],
     [
       'without room',
       { room: 0, findUsedUp: () => usedUp },
@@ -86,6 +92,22 @@ describe('the plan of a round', () => {
     const { payerSigned: stored, ...rest } = plan(state)
     expect(idsOf(stored)).toEqual([2n])
     expect([idsOf(rest.ours), rest.deferred]).toEqual([batched, deferred])
+  })
+
+  test('a fee grant waits for transactions whose nonce may stay unused, and they for the grant before them', () => {
+    const countersigned = (id: bigint) =>
+      valid(id, { payment: { ...payment(`payer ${id}`), countersigned: { fee: 5n } } })
+    const those = [countersigned(1n), unready, countersigned(4n)]
+    const waits = { problem: 'waits for transactions of ours that are not mined', isBrief: true }
+    const { ours: now, deferred } = plan({ grantsWait: true }, those)
+    expect([idsOf(now), deferred]).toEqual([
+      [1n],
+      [
+        { claim: claim(3n), ...waits },
+        { claim: claim(4n), ...waits },
+      ],
+    ])
+    expect(idsOf(plan({}, those).ours)).toEqual([3n, 1n, 4n])
   })
 
   test('a broadcast claim with a used up share waits instead of failing', () => {

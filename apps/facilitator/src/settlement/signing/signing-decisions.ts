@@ -46,14 +46,19 @@ export function planRound(
     room,
     busyPayers,
     findUsedUp,
+    grantsWait,
   }: {
     room: number
     /** Of two fee grants for one payer, in whichever assets, the second would fail. */
     busyPayers: ReadonlySet<string>
     findUsedUp: (one: ValidClaim) => Refusal | Wait | undefined
+    /** A transaction in flight may leave its nonce unused, and a fee grant cannot be moved to it. */
+    grantsWait: boolean
   },
 ): RoundPlan {
   const plan: RoundPlan = { payerSigned: valid.filter(isReady), ours: [], deferred: [] }
+  const grants: ValidClaim[] = []
+  let isGrantBefore = false
   for (const one of valid.filter((candidate) => !isReady(candidate))) {
     const { claim, payment } = one
     const isBusy = payment.transaction !== undefined && busyPayers.has(payment.payer)
@@ -61,9 +66,14 @@ export function planRound(
     if (room <= 0) plan.deferred.push({ claim, problem: WAITS_FOR_OURS })
     else if (isBusy) plan.deferred.push({ claim, problem: WAITS_FOR_ITS_PAYER })
     else if (problem) plan.deferred.push(deferUnspent(claim, problem))
-    else plan.ours.push(one)
+    else if (grantsWait && payment.transaction !== undefined) {
+      isGrantBefore = true
+      plan.deferred.push({ claim, problem: WAITS_FOR_OURS, isBrief: true })
+    } else if (isGrantBefore && payment.countersigned)
+      plan.deferred.push({ claim, problem: WAITS_FOR_OURS, isBrief: true })
+    else (payment.transaction === undefined ? plan.ours : grants).push(one)
   }
-  return plan
+  return { ...plan, ours: [...grants, ...plan.ours] }
 }
 
 const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true

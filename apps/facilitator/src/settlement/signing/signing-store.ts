@@ -68,6 +68,16 @@ export function createSigningStore(pool: Pool) {
       return new Set(rows.map(({ payer }) => payer))
     },
 
+    /** Whether a transaction of ours is in flight that settles payments itself. */
+    async hasPendingSettlement(session: Session, network: string, signer: string): Promise<boolean> {
+      const { rows } = await session.query(
+        `SELECT FROM transactions
+         WHERE network = $1 AND signer = $2 AND status = 'signed' AND nonce IS NOT NULL AND NOT is_fee_grant LIMIT 1`,
+        [network, signer],
+      )
+      return rows.length > 0
+    },
+
     async unminedCount(session: Session, network: string, signer: string): Promise<number> {
       const { rows } = await session.query<{ count: bigint }>(
         `SELECT count(*) FROM transactions

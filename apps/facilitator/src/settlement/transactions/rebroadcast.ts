@@ -60,12 +60,23 @@ export function createRebroadcaster({
     open: OpenTransaction,
     rejection: TransactionRejected | undefined,
   ): Promise<boolean | undefined> {
-    const { nonce, signer, isOld, wasSubmitted, hashes } = open
+    const { nonce, signer, isOld, wasSubmitted, hashes, settlements } = open
     const isPayerSigned = nonce === null
     const isNonceSpent = nonce !== null && (await chain.signer.isNonceSpent(signer, nonce))
     // The answering node must be at least as far as the one that reported the nonce.
     const statuses = await statusesOf(open, isNonceSpent ? (await chain.node.head()).number : 0n)
-    const state = { isPayerSigned, isNonceSpent, isOld, wasSubmitted, hashes, statuses, rejection }
+    const isCountersigned =
+      settlements.length > 0 && settlements.every((claim) => paymentOf(family, claim).countersigned)
+    const state = {
+      isPayerSigned,
+      isCountersigned,
+      isNonceSpent,
+      isOld,
+      wasSubmitted,
+      hashes,
+      statuses,
+      rejection,
+    }
     let step = resolveUnsendable(state)
     // Asked after the rejection: a lagging node reports a missing grant too, and signing it again gives the same bytes.
     if (step.action === 'check-grant')

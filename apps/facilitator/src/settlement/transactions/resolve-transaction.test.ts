@@ -221,6 +221,7 @@ describe('an expired claim', () => {
 describe('a transaction that cannot be broadcast', () => {
   const ours: UnsendableTransaction = {
     isPayerSigned: false,
+    isCountersigned: false,
     isNonceSpent: false,
     isOld: true,
     wasSubmitted: true,
@@ -229,6 +230,7 @@ describe('a transaction that cannot be broadcast', () => {
     rejection: { verdict: undefined },
   }
   const payers: UnsendableTransaction = { ...ours, isPayerSigned: true, hashes: ['0xpayers'] }
+  const countersigned: UnsendableTransaction = { ...ours, isCountersigned: true }
   const verdict = { verdict: { reason: 'insufficient_funds', detail: '' } } as const
   test.each<[string, UnsendableTransaction, string]>([
     ['keeps one of ours whose nonce is free', ours, 'keep'],
@@ -240,6 +242,17 @@ describe('a transaction that cannot be broadcast', () => {
       'nonce used',
     ],
     ['keeps one of ours whose payments are decided', { ...ours, statuses: [isVoid] }, 'keep'],
+    [
+      'supersedes one that its payer signed too and outran',
+      { ...countersigned, statuses: [isVoid] },
+      'payments decided',
+    ],
+    ['keeps one that its payer signed too, and that a node may have', countersigned, 'keep'],
+    [
+      'supersedes one that its payer signed too and no node accepted',
+      { ...countersigned, wasSubmitted: false },
+      'never accepted',
+    ],
     ['supersedes a payer’s own that is void', { ...payers, statuses: [isVoid] }, 'payments decided'],
     [
       'supersedes a payer’s own that a third party settled',

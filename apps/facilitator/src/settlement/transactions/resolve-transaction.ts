@@ -103,6 +103,8 @@ export function expiredOutcome(
 /** A transaction that a node rejected, or that stays unknown to it. */
 export type UnsendableTransaction = {
   isPayerSigned: boolean
+  /** No block includes it once its payments are decided, though it has a nonce of ours. */
+  isCountersigned: boolean
   isNonceSpent: boolean
   isOld: boolean
   wasSubmitted: boolean
@@ -125,16 +127,17 @@ export type SupersedeCause = 'nonce used' | 'payments decided' | 'fee grant miss
 
 export function resolveUnsendable(transaction: UnsendableTransaction): UnsendableStep {
   const { isPayerSigned, isNonceSpent, isOld, wasSubmitted, hashes, statuses, rejection } = transaction
-  const { isGrantMissing } = transaction
+  const { isGrantMissing, isCountersigned } = transaction
   const supersede = (cause: SupersedeCause): UnsendableStep => ({ action: 'supersede', cause })
 
   if (statuses.some((status) => status.status === 'settled' && hashes.includes(status.hash)))
     return { action: 'wait' }
-  if (!isPayerSigned) return isNonceSpent ? supersede('nonce used') : { action: 'keep' }
+  if (!isPayerSigned && isNonceSpent) return supersede('nonce used')
+  if (!isPayerSigned && !isCountersigned) return { action: 'keep' }
   if (statuses.every(isDecided)) return supersede('payments decided')
   // A lagging node rejects what it accepts a moment later; a verdict on the transaction itself is final.
   if (!rejection || !(isOld || rejection.verdict)) return { action: 'keep' }
-  if (isGrantMissing === undefined) return { action: 'check-grant' }
+  if (isPayerSigned && isGrantMissing === undefined) return { action: 'check-grant' }
   if (isGrantMissing) return supersede('fee grant missing')
   return wasSubmitted ? { action: 'keep' } : supersede('never accepted')
 }

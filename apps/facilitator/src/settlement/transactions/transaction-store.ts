@@ -30,6 +30,8 @@ export type OpenTransaction = {
   settlements: Claim[]
 }
 
+export type PendingTransaction = OpenTransaction & { nonce: bigint }
+
 /** Of a signer and, with `knownSigners`, of all signers that are no longer configured. */
 export type SignerScope = { network: string; signer: string; knownSigners?: readonly string[] | undefined }
 
@@ -51,7 +53,7 @@ const MAX_ASSET_FAULTS = 3
 
 /** Locks the transaction's row, which every statement does before it locks the settlements. */
 const SET_NEWEST_VERSION = `
-UPDATE transactions SET raw = $3, hash = $2, max_fee = $4, signed_at = now(), accepted_at = NULL
+UPDATE transactions SET raw = $3, hash = $2, max_fee = $4, nonce = coalesce($5, nonce), signed_at = now(), accepted_at = NULL
 WHERE id = $1 AND status = 'signed'`
 const ADD_VERSION = 'INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)'
 const SET_SETTLEMENT_HASHES = `
@@ -134,13 +136,27 @@ export function createTransactionStore(pool: Pool) {
       return found.map((one) => ({ ...one, isOverdue: overdue.has(one.id) }))
     },
 
-    /** Stores a version with higher fees before it is sent. Returns false, and stores nothing, if the transaction is resolved. */
+    /** Those of this signer that wait for a block, by nonce. */
+    async pending(session: Session, network: string, signer: string): Promise<PendingTransaction[]> {
+      const found = await open(
+        `WHERE t.network = $1 AND t.signer = $2 AND t.status = 'signed' AND t.nonce IS NOT NULL ORDER BY t.nonce`,
+        [network, signer],
+        session,
+      )
+      return found.flatMap(({ nonce, ...one }) => (nonce === null ? [] : [{ ...one, nonce }]))
+    },
+
+    /**
+     * Stores a version with higher fees, or under another nonce, before it is sent. Returns false, and stores nothing, if the
+     * transaction is resolved.
+     */
     async storeVersion(
       session: PoolClient,
       id: bigint,
       { raw, hash, cost }: OwnTransaction,
+      nonce?: bigint,
     ): Promise<boolean> {
-      const { rowCount } = await session.query(SET_NEWEST_VERSION, [id, hash, raw, cost])
+      const { rowCount } = await session.query(SET_NEWEST_VERSION, [id, hash, raw, cost, nonce ?? null])
       if (rowCount === 0) return false
       await session.query(ADD_VERSION, [id, hash, raw])
       await lockSettlements(session, id)

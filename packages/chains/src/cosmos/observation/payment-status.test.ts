@@ -5,7 +5,7 @@ import { hashOf } from '../rpc-schemas'
 import { findTransfer } from './payment-status'
 import { transactionStatus } from './transaction-status'
 import type { CosmosNetwork } from '../network'
-import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
+import type { PayerSigned } from '../testing/payer-signed'
 import { openOwnChain, type OwnChain } from '../testing/chain'
 import type { TestWallet } from '../testing/transaction'
 
@@ -33,7 +33,7 @@ const asItIs = (bytes: Uint8Array): Uint8Array => bytes
 
 /** The same send in other bytes: any third party can re-encode a transaction signed in amino JSON. */
 function inOtherBytes(
-  { tx }: CosmosPayment,
+  { tx }: PayerSigned,
   { body = asItIs, authInfo = asItIs }: Record<string, (bytes: Uint8Array) => Uint8Array>,
 ) {
   const { signatures } = tx
@@ -213,7 +213,7 @@ describe('the status of a payment is', () => {
 })
 
 describe('the status of a mined payment, by what nodes return,', () => {
-  let payment: CosmosPayment
+  let payment: PayerSigned
   let payer: TestWallet
   let seen: bigint
 
@@ -294,7 +294,7 @@ describe('the status of a mined payment, by what nodes return,', () => {
 })
 
 describe('the transfer of a payment', () => {
-  const find = (payment: CosmosPayment, on = world.network, of = world.terms) =>
+  const find = (payment: PayerSigned, on = world.network, of = world.terms) =>
     findTransfer(on, payment, of, 0n)
 
   test('is found once mined, by its payer or in other bytes, confirmed or not, with the time of its block', async () => {

@@ -2,7 +2,7 @@ import { ChainUnavailable, TransactionRejected } from '../../errors'
 import { type AlterReply, startAlteringProxy } from '../../json-rpc/testing/node'
 import { hashOf } from '../rpc-schemas'
 import { broadcast } from './broadcast'
-import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
+import type { PayerSigned } from '../testing/payer-signed'
 import { openOwnChain, type OwnChain } from '../testing/chain'
 
 let world: OwnChain
@@ -11,9 +11,9 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const send = ({ transaction }: CosmosPayment) => broadcast(world.network, transaction)
+const send = ({ transaction }: PayerSigned) => broadcast(world.network, transaction)
 
-async function sendBy(lie: AlterReply, { transaction }: CosmosPayment) {
+async function sendBy(lie: AlterReply, { transaction }: PayerSigned) {
   const node = await startAlteringProxy(world.rpcUrl, lie)
   try {
     await broadcast(world.connect({ urls: [node.url] }), transaction)
@@ -68,7 +68,7 @@ describe('a signed transaction', () => {
     expect(await world.network.rpc.tx(payment.transaction.hash)).toMatchObject({ code: 0 })
   })
 
-  test.each<[string, (payer: Awaited<ReturnType<OwnChain['newPayer']>>) => Promise<CosmosPayment>]>([
+  test.each<[string, (payer: Awaited<ReturnType<OwnChain['newPayer']>>) => Promise<PayerSigned>]>([
     ['was signed for another chain', (payer) => world.pay(payer, { chainId: 'cosmoshub-4' })],
     ['was signed for another account', (payer) => world.pay(payer, { accountNumber: 9_999n })],
     [

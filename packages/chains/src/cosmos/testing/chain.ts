@@ -5,7 +5,8 @@ import { broadcast } from '../settlement/broadcast'
 import { paymentStatus } from '../observation/payment-status'
 import { transactionStatus } from '../observation/transaction-status'
 import type { CosmosNetwork } from '../network'
-import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
+import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
+import { type PayerSigned, readPayerSigned } from './payer-signed'
 import { createRpc } from '../rpc'
 import { CHAIN_ID, type Draft, draftOf, payloadOf, signTx, type TestWallet, walletOf } from './transaction'
 
@@ -74,11 +75,9 @@ export async function openOwnChain() {
     return draftOf(wallet.address, recipient, { accountNumber, sequence, ...changes })
   }
 
-  async function pay(wallet: TestWallet, changes: Partial<Draft> = {}): Promise<CosmosPayment> {
+  async function pay(wallet: TestWallet, changes: Partial<Draft> = {}): Promise<PayerSigned> {
     const drawn = await draft(wallet, changes)
-    const payment = readPayment(payloadOf(wallet, drawn, signTx(wallet, drawn)))
-    if (payment === undefined) throw new Error('The payment cannot be read')
-    return payment
+    return readPayerSigned(payloadOf(wallet, drawn, signTx(wallet, drawn)))
   }
 
   return {
@@ -102,7 +101,7 @@ export async function openOwnChain() {
     },
 
     /** Sends, waits for the block, and tells what became of it. */
-    async carryOut({ transaction }: Pick<CosmosPayment, 'transaction'>) {
+    async carryOut({ transaction }: Pick<PayerSigned, 'transaction'>) {
       await broadcast(network, transaction)
       await mine()
       const mined = await transactionStatus(network, transaction.hash)

@@ -6,7 +6,8 @@ import { encodeSignDoc, signDirect, type GrantTransaction } from '../settlement/
 import { prepareGrants } from '../settlement/feegrant/prepare-grants'
 import { keySigner } from '../signing/key-signer'
 import type { CosmosNetwork } from '../network'
-import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
+import type { CosmosPayment } from '../transfer-methods/bank-send/payment'
+import { type PayerSigned, readPayerSigned } from './payer-signed'
 import { createRpc } from '../rpc'
 import type { TxResult } from '../rpc-schemas'
 import { CHAIN_ID, type Draft, draftOf, payloadOf, signTx, type TestWallet, walletOf } from './transaction'
@@ -58,7 +59,7 @@ export async function openGaslessWorld() {
   }
 
   /** A payment whose fee the granter is to bear, but for the changes. */
-  async function pay(payer: TestWallet, changes: Partial<Draft> = {}): Promise<CosmosPayment> {
+  async function pay(payer: TestWallet, changes: Partial<Draft> = {}): Promise<PayerSigned> {
     const { accountNumber, sequence } = await accountOf(payer.address)
     const fee = {
       amount: [{ denom: 'uatom', amount: `${FEE}` }],
@@ -67,9 +68,7 @@ export async function openGaslessWorld() {
       granter: granter.address,
     }
     const draft = draftOf(payer.address, recipient, { accountNumber, sequence, fee, ...changes })
-    const payment = readPayment(payloadOf(payer, draft, signTx(payer, draft)))
-    if (payment === undefined) throw new Error('The payment cannot be read')
-    return payment
+    return readPayerSigned(payloadOf(payer, draft, signTx(payer, draft)))
   }
 
   const pending = (payment: CosmosPayment): PendingPayment<CosmosPayment> => ({
@@ -90,11 +89,11 @@ export async function openGaslessWorld() {
   async function signed(...of: Parameters<typeof prepare>) {
     const prepared = await prepare(...of)
     if ('reason' in prepared) throw new Error(prepared.detail)
-    return { ...(await signDirect(prepared.bytes, signer)), cost: prepared.cost }
+    return { ...(await signDirect(prepared, signer)), cost: prepared.cost }
   }
 
   const signOwn = (content: GrantTransaction): Promise<SignedTransaction> =>
-    signDirect(encodeSignDoc(signer, content), signer)
+    signDirect({ bytes: encodeSignDoc(signer, content) }, signer)
 
   /** Sends a transaction into a block of its own. */
   async function send(transaction: SignedTransaction): Promise<TxResult> {

@@ -14,6 +14,7 @@ const MNEMONIC = 'test test test test test test test test test test test junk'
 const CHAIN_ID = 'tollgate-devnet-1'
 const PAY_TO = 'cosmos194au5yyx8ft6kcr99stg7rspud2y2pc3qhj5c4'
 const NOW = 1_800_000_000
+const FEE_PAYER = 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk'
 
 let chain: Awaited<ReturnType<typeof startCosmos>>
 let client: StargateClient
@@ -288,6 +289,21 @@ describe('a payment', () => {
     },
   )
 
+  test.each([
+    ['amino', { payer: FEE_PAYER, granter: '' }],
+    ['both', { payer: FEE_PAYER, granter: '' }],
+    ['direct', { payer: '', granter: FEE_PAYER }],
+  ] as const)(
+    'in %s names the account that signs too, if the wallet can sign that',
+    async (mode, expected) => {
+      const signers = await newSigners(10_000n)
+      const extra = { feePayer: FEE_PAYER, feePayerSigns: true }
+      const signed = await signPayment(recognize(signers[mode]), offerOf({ extra }), context())
+      expect(signed.fee).toBeUndefined()
+      expect(decode(signed.payload).fee).toMatchObject({ gasLimit: 180_000n, ...expected })
+    },
+  )
+
   test('pays its own fee if the fee payer is the payer', async () => {
     const { both, address } = await newSigners(10_000n)
     const extra = { feePayer: address.toUpperCase() }
@@ -423,6 +439,15 @@ describe('a wallet that changes what it signs', () => {
     const signers = await changing(() => ({ amount, gas: '200000' }))
     const extra = { feePayer: 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk' }
     await expect(signPayment(recognize(signers[mode]), offerOf({ extra }), context())).rejects.toMatchObject({
+      code: 'SIGNATURE_REFUSED',
+      message: expect.stringContaining('preferNoSetFee') as string,
+    })
+  })
+
+  test('may not drop the fee payer that signs too', async () => {
+    const { amino } = await changing(() => ({ amount, gas: '200000', granter: FEE_PAYER }))
+    const extra = { feePayer: FEE_PAYER, feePayerSigns: true }
+    await expect(signPayment(recognize(amino), offerOf({ extra }), context())).rejects.toMatchObject({
       code: 'SIGNATURE_REFUSED',
       message: expect.stringContaining('preferNoSetFee') as string,
     })

@@ -2,10 +2,18 @@ import { TollgateError } from '../../errors.js'
 import { type Offer } from '../../payments/offer.js'
 import { type PaymentFee, type WalletFamily } from '../wallet.js'
 import { toBase64 } from './base64.js'
-import { assertFeeModest, choosePrice, feeFor, parseGasPrice, type GasPrice } from './fee.js'
+import {
+  assertFeeModest,
+  choosePrice,
+  feeFor,
+  isSponsored,
+  parseGasPrice,
+  type GasPrice,
+  type Sponsor,
+} from './fee.js'
 import { createNode } from './node.js'
 import { signTransaction } from './sign-transaction.js'
-import { callSigner, type CosmosAccount, type Fee, readWalletInput } from './signer.js'
+import { callSigner, type CosmosAccount, type CosmosSigner, type Fee, readWalletInput } from './signer.js'
 import { keyTypeOf, textDocOf } from './transaction.js'
 
 const NAMESPACE = 'cosmos:'
@@ -96,7 +104,8 @@ export const cosmosWallet: WalletFamily = (input) => {
         node.height(),
         ownPrice ? '' : node.minimumGasPrices(),
       ])
-      const fee = feeFor(ownPrice ?? statedPrice(minimum, chainId), granterOf(offer, account))
+      const sponsor = sponsorOf(offer, account, signer)
+      const fee = feeFor(ownPrice ?? statedPrice(minimum, chainId), sponsor)
       if (!ownPrice) assertFeeModest(fee)
 
       const { accountNumber, sequence } = onChain
@@ -132,8 +141,9 @@ export const cosmosWallet: WalletFamily = (input) => {
 }
 
 /** What the payer pays of it. */
-function borneBy({ amount: [coin], granter }: Fee): { fee?: PaymentFee } {
-  if (coin === undefined || granter !== undefined) return {}
+function borneBy(fee: Fee): { fee?: PaymentFee } {
+  const [coin] = fee.amount
+  if (coin === undefined || isSponsored(fee)) return {}
   return { fee: { asset: coin.denom, amount: BigInt(coin.amount) } }
 }
 
@@ -152,8 +162,12 @@ function statedPrice(minimum: string, chainId: string): GasPrice {
   )
 }
 
-/** An allowance of the payer to itself would be the payer's own money. */
-function granterOf({ extra: { feePayer } }: Offer, { address }: CosmosAccount): string | undefined {
-  const isOther = typeof feePayer === 'string' && feePayer !== '' && feePayer.toLowerCase() !== address
-  return isOther ? feePayer : undefined
+/** An allowance of the payer to itself would be the payer's own money. One that signs too needs no allowance, nor a block for it. */
+function sponsorOf(
+  { extra: { feePayer, feePayerSigns } }: Offer,
+  { address }: CosmosAccount,
+  { signAmino }: CosmosSigner,
+): Sponsor | undefined {
+  if (typeof feePayer !== 'string' || feePayer === '' || feePayer.toLowerCase() === address) return undefined
+  return feePayerSigns === true && signAmino ? { payer: feePayer } : { granter: feePayer }
 }

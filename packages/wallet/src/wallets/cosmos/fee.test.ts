@@ -36,7 +36,10 @@ test.each([
 test('a fee is the price of the gas, rounded up, as a node counts', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.boolean(), (price, isGranted) => {
-      const { amount, gas } = feeFor({ denom: 'uatom', price }, isGranted ? 'cosmos1granter' : undefined)
+      const { amount, gas } = feeFor(
+        { denom: 'uatom', price },
+        isGranted ? { granter: 'cosmos1granter' } : undefined,
+      )
       const [fee, due] = [BigInt(amount[0]!.amount) * UNIT, BigInt(gas) * price]
       expect([amount.length, fee >= due, fee - due < UNIT]).toEqual([1, true, true])
     }),
@@ -46,12 +49,15 @@ test('a fee is the price of the gas, rounded up, as a node counts', () => {
 test('a granter is charged for its allowance too, and for nothing where gas is free', () => {
   const price = parseGasPrice('0.025uatom')!
   expect(feeFor(price)).toEqual({ amount: [{ denom: 'uatom', amount: '3750' }], gas: '150000' })
-  expect(feeFor(price, 'cosmos1granter')).toEqual({
+  expect(feeFor(price, { granter: 'cosmos1granter' })).toEqual({
     amount: [{ denom: 'uatom', amount: '4500' }],
     gas: '180000',
     granter: 'cosmos1granter',
   })
-  expect(feeFor({ denom: 'uatom', price: 0n }, 'cosmos1granter')).toEqual({ amount: [], gas: '150000' })
+  expect(feeFor({ denom: 'uatom', price: 0n }, { granter: 'cosmos1granter' })).toEqual({
+    amount: [],
+    gas: '150000',
+  })
 })
 
 test.each([

@@ -3,7 +3,7 @@ import { type Fee } from './signer.js'
 
 /** A bank send uses 65,000 to 110,000 on the chains of the Cosmos SDK. */
 const SEND_GAS = 150_000n
-/** To charge the allowance of a fee granter. */
+/** To charge the allowance of a fee granter, or for the signature of a fee payer. */
 const ALLOWANCE_GAS = 30_000n
 
 /** In smallest units, if no `gasPrice` allows more: 0.1 of a denomination with six decimals. */
@@ -32,25 +32,32 @@ export function choosePrice(minimumGasPrices: string): GasPrice | undefined {
   return prices.find((price) => price?.denom.includes('/') === false) ?? prices[0]
 }
 
-/** The fee of one bank send. Who pays it is the granter, if there is one: the payer's account is not charged. */
-export function feeFor({ denom, price }: GasPrice, granter?: string): Fee {
-  // A transaction without a fee has nothing to grant.
-  const isGranted = granter !== undefined && price > 0n
-  const gas = SEND_GAS + (isGranted ? ALLOWANCE_GAS : 0n)
+/** Who pays the fee in place of the payer: a granter of an allowance, or a fee payer that signs too. */
+export type Sponsor = Pick<Fee, 'granter' | 'payer'>
+
+/** The fee of one bank send. A sponsor pays it, if there is one: the payer's account is not charged. */
+export function feeFor({ denom, price }: GasPrice, sponsor?: Sponsor): Fee {
+  // A transaction without a fee has nothing to pay.
+  const isSponsored = sponsor !== undefined && price > 0n
+  const gas = SEND_GAS + (isSponsored ? ALLOWANCE_GAS : 0n)
   const unit = 10n ** BigInt(PRICE_DECIMALS)
   const amount = (gas * price + unit - 1n) / unit
   return {
     amount: amount > 0n ? [{ denom, amount: `${amount}` }] : [],
     gas: `${gas}`,
-    ...(isGranted && { granter }),
+    ...(isSponsored && sponsor),
   }
 }
 
 /** A node's price is no reason to spend any sum. @throws TollgateError LIMIT_REACHED */
-export function assertFeeModest({ amount: [coin], granter }: Fee): void {
-  if (coin === undefined || granter !== undefined || BigInt(coin.amount) <= MAX_FEE) return
+export function assertFeeModest(fee: Fee): void {
+  const [coin] = fee.amount
+  if (coin === undefined || isSponsored(fee) || BigInt(coin.amount) <= MAX_FEE) return
   throw new TollgateError(
     'LIMIT_REACHED',
     `The node asks a fee of ${coin.amount}${coin.denom}, more than ${MAX_FEE}: to pay it, give \`gasPrice\` with the wallet`,
   )
 }
+
+export const isSponsored = ({ granter, payer }: Sponsor): boolean =>
+  granter !== undefined || payer !== undefined

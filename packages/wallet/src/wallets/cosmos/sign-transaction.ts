@@ -25,20 +25,22 @@ export async function signTransaction(signer: CosmosSigner, transaction: Transac
   const body = writeBody(send, { timeoutHeight })
   const { signDirect, signAmino } = signer
 
-  if (signDirect) {
+  // What `signDirect` signs holds the keys and sequences of all signers, of which this wallet knows only its own.
+  const isSignedByTwo = fee.payer !== undefined
+  if (signDirect && !isSignedByTwo) {
     const authInfoBytes = writeAuthInfo({ ...key, mode: DIRECT, sequence }, fee)
     const doc = { bodyBytes: body, authInfoBytes, chainId, accountNumber }
     const { signed, signature } = await callSigner(() => signDirect.call(signer, send.from, doc))
     assertUnchanged(toBase64(signed.bodyBytes) === toBase64(body))
     const signedFee = feeIn(signed.authInfoBytes)
-    assertGranted(fee.granter, signedFee.granter)
+    assertSponsored(fee, signedFee)
     return { tx: writeTx(body, signed.authInfoBytes, fromBase64(signature.signature)), fee: signedFee }
   }
   if (signAmino) {
     const doc = aminoDocOf(send, transaction)
     const { signed, signature } = await callSigner(() => signAmino.call(signer, send.from, doc))
     assertUnchanged(textOf({ ...signed, fee }) === textOf(doc))
-    assertGranted(fee.granter, signed.fee.granter)
+    assertSponsored(fee, signed.fee)
     const authInfo = writeAuthInfo({ ...key, mode: AMINO, sequence }, signed.fee)
     return { tx: writeTx(body, authInfo, fromBase64(signature.signature)), fee: feeIn(authInfo) }
   }
@@ -60,9 +62,9 @@ function assertUnchanged(isSame: boolean): void {
   throw new TollgateError('SIGNATURE_REFUSED', 'The wallet signed another transaction than this payment')
 }
 
-/** Keplr may replace the fee and drop its granter. The user would then pay the fee, and may hold no coins for it. */
-function assertGranted(granter: string | undefined, signed: string | undefined): void {
-  if (granter === undefined || granter === signed) return
+/** Keplr may replace the fee and drop who pays it. The user would then pay it, and may hold no coins for it. */
+function assertSponsored({ granter, payer }: Fee, signed: Fee): void {
+  if ((granter ?? signed.granter) === signed.granter && (payer ?? signed.payer) === signed.payer) return
   throw new TollgateError(
     'SIGNATURE_REFUSED',
     'The wallet dropped the account that pays the fee: pass keplr.getOfflineSigner(chainId, { preferNoSetFee: true })',

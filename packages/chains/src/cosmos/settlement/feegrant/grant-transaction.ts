@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { makeAuthInfoBytes, makeSignBytes, makeSignDoc } from '@cosmjs/proto-signing'
+import type { CosmosNetwork } from '../../network'
 import { PubKey } from 'cosmjs-types/cosmos/crypto/secp256k1/keys'
 import { SignDoc, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
-import type { Any } from 'cosmjs-types/google/protobuf/any'
-import type { SignedTransaction } from '../../../family'
+import { Any } from 'cosmjs-types/google/protobuf/any'
+import type { SignedTransaction, UnsignedTransaction } from '../../../family'
 import type { Signer } from '../../../signers/signer'
 import type { Coin } from '../../signing/tx'
 
@@ -17,11 +18,22 @@ export type GrantTransaction = {
   sequence: bigint
 }
 
-function encodeParts({ publicKey }: Signer, { messages, gas, fee, sequence }: GrantTransaction) {
-  const pubkey = {
+export const encodeSecp256k1Key = (key: Uint8Array): Any =>
+  Any.fromPartial({
     typeUrl: PubKey.typeUrl,
-    value: PubKey.encode(PubKey.fromPartial({ key: publicKey })).finish(),
-  }
+    value: PubKey.encode(PubKey.fromPartial({ key })).finish(),
+  })
+
+/** Rejects, so that payments wait, if our account has no funds. */
+export async function getAccountNumber({ rpc, name, signer, feeDenom }: CosmosNetwork): Promise<bigint> {
+  const [account, funds] = await Promise.all([rpc.account(signer), rpc.balance(signer, feeDenom)])
+  if (account === undefined || funds === 0n)
+    throw new Error(`${signer} has no ${feeDenom} on ${name} for fees: fund it`)
+  return account.accountNumber
+}
+
+function encodeParts({ publicKey }: Signer, { messages, gas, fee, sequence }: GrantTransaction) {
+  const pubkey = encodeSecp256k1Key(publicKey)
   const coins = fee.amount === 0n ? [] : [{ denom: fee.denom, amount: fee.amount.toString() }]
   return {
     bodyBytes: TxBody.encode(TxBody.fromPartial({ messages: [...messages] })).finish(),
@@ -35,13 +47,16 @@ export function encodeSignDoc(signer: Signer, content: GrantTransaction): Uint8A
   return makeSignBytes(makeSignDoc(bodyBytes, authInfoBytes, content.chainId, content.accountNumber))
 }
 
-/** Signs what `encodeSignDoc` returned. */
-export async function signDirect(signDoc: Uint8Array, signer: Signer): Promise<SignedTransaction> {
-  const { bodyBytes, authInfoBytes } = SignDoc.decode(signDoc)
+/** Signs a sign doc. `signatures`: those of other signers, which come first. */
+export async function signDirect(
+  { bytes, signatures = [] }: Pick<UnsignedTransaction, 'bytes' | 'signatures'>,
+  signer: Signer,
+): Promise<SignedTransaction> {
+  const { bodyBytes, authInfoBytes } = SignDoc.decode(bytes)
   const raw = TxRaw.encode({
     bodyBytes,
     authInfoBytes,
-    signatures: [await signer.sign(signDoc)],
+    signatures: [...signatures, await signer.sign(bytes)],
   }).finish()
   return {
     raw: Buffer.from(raw).toString('base64'),

@@ -60,7 +60,7 @@ describe('a transaction of our own', () => {
     accountNumber: 3n,
     sequence: 12n,
   }
-  const sign = (content: GrantTransaction) => signDirect(encodeSignDoc(signer, content), signer)
+  const sign = (content: GrantTransaction) => signDirect({ bytes: encodeSignDoc(signer, content) }, signer)
   const decoded = (raw: string) => decodeTx(Buffer.from(raw, 'base64'))!
 
   test('is signed for its chain, account and sequence, in the one encoding there is of it', async () => {

@@ -13,7 +13,13 @@ import type { CosmosPayment } from '../../transfer-methods/bank-send/payment'
 import { decodeTx, type Tx } from '../../signing/tx'
 import { isExpired } from './allowance'
 import { grantMessage, readGrant, revokeMessage } from './grant'
-import { encodeSignDoc, encodeUnsigned, signDirect, type GrantTransaction } from './grant-transaction'
+import {
+  encodeSignDoc,
+  encodeUnsigned,
+  getAccountNumber,
+  signDirect,
+  type GrantTransaction,
+} from './grant-transaction'
 import { getClock, sponsoredFee } from './sponsorship'
 
 /** Time for a slow chain and for another replica to take over; an unused allowance then expires. */
@@ -118,7 +124,7 @@ export async function replaceGrants(
     gas,
     fee: { denom: feeDenom, amount },
   })
-  return { ...(await signDirect(version, signer)), cost: amount + allowed }
+  return { ...(await signDirect({ bytes: version }, signer)), cost: amount + allowed }
 }
 
 /** Throws unless this signer signed the transaction. */
@@ -129,13 +135,6 @@ function readGrantTransaction({ feeDenom }: CosmosNetwork, { address, publicKey 
     throw new Error(`The transaction was not signed by ${address} for a settlement`)
   const offered = tx.fee.coins.find(({ denom }) => denom === feeDenom)?.amount ?? 0n
   return { messages: tx.messages, sequence: first.sequence, gas: tx.fee.gas, offered }
-}
-
-async function getAccountNumber({ rpc, name, signer, feeDenom }: CosmosNetwork): Promise<bigint> {
-  const [account, funds] = await Promise.all([rpc.account(signer), rpc.balance(signer, feeDenom)])
-  if (account === undefined || funds === 0n)
-    throw new Error(`${signer} has no ${feeDenom} on ${name} for fees: fund it`)
-  return account.accountNumber
 }
 
 /** With the sequence that the node expects, because other transactions of ours may precede this one. */

@@ -17,10 +17,16 @@ const isSponsored = ({ signer }: CosmosNetwork, { fee }: Tx): boolean =>
  * The fee, if we pay it: one coin of the fee denomination, within the cap. Never 0, because an allowance of no coins has no
  * limit.
  */
-export function sponsoredFee(network: CosmosNetwork, { tx }: CosmosPayment): Coin | undefined {
-  const { feeDenom, gaslessMaxFee } = network
+export const sponsoredFee = (network: CosmosNetwork, { tx }: CosmosPayment): Coin | undefined =>
+  isSponsored(network, tx) ? withinCap(network, tx) : undefined
+
+/** The fee, if we pay it by our signature in the payer's transaction. */
+export const paidFee = (network: CosmosNetwork, { tx, countersigned }: CosmosPayment): Coin | undefined =>
+  countersigned && parseAddress(tx.fee.payer) === network.signer ? withinCap(network, tx) : undefined
+
+function withinCap({ feeDenom, gaslessMaxFee }: CosmosNetwork, tx: Tx): Coin | undefined {
   const [coin, ...others] = tx.fee.coins
-  if (!isSponsored(network, tx) || coin === undefined || others.length > 0) return undefined
+  if (coin === undefined || others.length > 0) return undefined
   if (gaslessMaxFee === undefined || coin.denom !== feeDenom) return undefined
   return coin.amount > 0n && coin.amount <= gaslessMaxFee ? coin : undefined
 }
@@ -70,7 +76,10 @@ export async function isGranted(
   return allowance !== undefined && covers(allowance, tx.fee.coins, clock)
 }
 
-/** See `ChainPayments.batches`. A payer can have only one allowance at a time, so its later payments are left out. */
+/**
+ * See `ChainPayments.batches`. A payer can have only one allowance at a time, so its later payments are left
+ * out. A payment that we sign too is a transaction of its own.
+ */
 export function batches<D extends PendingPayment<CosmosPayment>>(pending: readonly D[]): D[][] {
   const payers = new Set<string>()
   const all: D[][] = []
@@ -79,7 +88,7 @@ export function batches<D extends PendingPayment<CosmosPayment>>(pending: readon
     const { payer } = one.payment
     if (payers.has(payer)) continue
     payers.add(payer)
-    if (one.isAlone) all.push([one])
+    if (one.isAlone || one.payment.countersigned) all.push([one])
     else if (shared !== undefined && shared.length < MAX_GRANTS) shared.push(one)
     else all.push((shared = [one]))
   }

@@ -16,7 +16,7 @@ export type ChainState = {
   height: bigint
   /** Maximum bytes of a memo. */
   memoLimit: number
-  /** Whether the fee can be charged now: to the payer, or to an existing allowance. */
+  /** Whether the fee can be charged now: to the payer, or to an existing allowance; not if our signature is missing. */
   isCovered: boolean
   /** The gas of the transaction, or why it would fail now. */
   simulated: { gasUsed: bigint } | { failure: string }
@@ -73,6 +73,17 @@ const checkTimeout: ChainCheck = ({ payment: { tx }, chainState: { height, isCov
     ? undefined
     : refuse('payment_expired', `times out at block ${tx.timeoutHeight}, and the chain is at block ${height}`)
 
+/** While a transaction that we sign too waits, those with our later sequences wait for it. */
+const MAX_BLOCKS_LEFT = 200n
+
+const checkEnds: ChainCheck = ({ payment: { tx, countersigned }, chainState: { height } }) =>
+  countersigned && (tx.timeoutHeight === 0n || tx.timeoutHeight > height + MAX_BLOCKS_LEFT)
+    ? refuse(
+        'invalid_payment',
+        `a payment with a fee payer needs a timeout height at most ${MAX_BLOCKS_LEFT} blocks ahead`,
+      )
+    : undefined
+
 const checkMemo: ChainCheck = ({ payment: { tx }, chainState: { memoLimit } }) => {
   const length = Buffer.byteLength(tx.memo)
   return length <= memoLimit
@@ -82,12 +93,13 @@ const checkMemo: ChainCheck = ({ payment: { tx }, chainState: { memoLimit } }) =
 
 /** The payer needs the amount, the reserved part, and its fee unless another account pays it. */
 const checkBalance: ChainCheck = ({
-  payment: { tx, amount },
+  payment: { tx, amount, countersigned },
   terms: { token },
   reserved,
   chainState: { balance },
 }) => {
-  const fees = tx.fee.granter === '' ? tx.fee.coins.filter(({ denom }) => denom === token.asset) : []
+  const isOwnFee = tx.fee.granter === '' && !countersigned
+  const fees = isOwnFee ? tx.fee.coins.filter(({ denom }) => denom === token.asset) : []
   const needed = fees.reduce((sum, fee) => sum + fee.amount, amount + reserved)
   return balance < needed
     ? refuse(
@@ -100,7 +112,7 @@ const checkBalance: ChainCheck = ({
 /** The node also counts its mempool, which has a transaction with this sequence, probably this one, that uses the allowance. */
 const isInMempool = /account sequence mismatch|\bfee-?(?:grant| allowance) not found|\bfee limit exceeded/i
 
-/** The gas to charge an allowance, which cannot be simulated before it is granted. */
+/** The gas to charge an allowance, or of our signature, which cannot be simulated before there is one. */
 const ALLOWANCE_GAS = 30_000n
 
 const checkSimulation: ChainCheck = ({ payment: { tx }, chainState: { simulated, isCovered } }) => {
@@ -110,7 +122,7 @@ const checkSimulation: ChainCheck = ({ payment: { tx }, chainState: { simulated,
       : refuse('invalid_transaction_state', simulated.failure)
   const needed = withGasMargin(simulated.gasUsed + (isCovered ? 0n : ALLOWANCE_GAS))
   if (needed <= tx.fee.gas) return undefined
-  const measured = `${simulated.gasUsed}${isCovered ? '' : ` and ${ALLOWANCE_GAS} for the allowance`}`
+  const measured = `${simulated.gasUsed}${isCovered ? '' : ` and ${ALLOWANCE_GAS} for who pays the fee`}`
   return refuse(
     'invalid_payment',
     `gas ${tx.fee.gas}, simulated ${measured} with a margin of ${GAS_MARGIN_PERCENT} % asks ${needed}`,
@@ -123,6 +135,7 @@ export const chainChecks: readonly ChainCheck[] = [
   checkSequence,
   ...feeChecks,
   checkTimeout,
+  checkEnds,
   checkMemo,
   checkBalance,
   checkSimulation,

@@ -13,7 +13,8 @@ export async function readChainState({
 }: VerifyContext): Promise<ChainState> {
   const { rpc } = network
   const { payer, tx } = payment
-  const isCovered = tx.fee.granter === '' || (await isGranted(network, payment, minBlock))
+  const paysItself = tx.fee.granter === '' && !payment.countersigned
+  const isCovered = paysItself || (await isGranted(network, payment, minBlock))
   const [{ account }, balance, { number: height }, memoLimit, simulated] = await Promise.all([
     rpc.accountAt(payer, { minBlock }),
     rpc.balance(payer, terms.token.asset, minBlock),
@@ -24,7 +25,7 @@ export async function readChainState({
   return { account, balance, height, memoLimit, isCovered, simulated }
 }
 
-/** For simulation: the same transaction without a fee, because its allowance may not exist yet. */
+/** For simulation: the same transaction without a fee, because its allowance or our signature may not exist yet. */
 function withoutFee({ bodyBytes, authInfoBytes, signatures, fee: { gas: gasLimit } }: Tx): Uint8Array {
   const authInfo = { ...AuthInfo.decode(authInfoBytes), fee: Fee.fromPartial({ gasLimit }) }
   return TxRaw.encode({

@@ -1,7 +1,7 @@
 import { type Check, refuse } from '../../../checks'
-import type { Terms } from '../../../family'
+import type { Refusal, Terms } from '../../../family'
 import { addressOf, prefixOf } from '../../address'
-import { sponsoredFee } from '../../settlement/feegrant/sponsorship'
+import { paidFee, sponsoredFee } from '../../settlement/feegrant/sponsorship'
 import { feeFor } from '../../settlement/fees'
 import type { CosmosNetwork } from '../../network'
 import type { CosmosPayment } from './payment'
@@ -106,18 +106,31 @@ const checkSignatureForm: SignedCheck = ({ payment: { tx } }) => {
 /** Only the payer, or our signer if it offers that, may pay the fee. */
 const checkFeePayer: OfflineCheck = ({ payment, network }) => {
   const { payer, granter } = payment.tx.fee
+  if (payment.countersigned) return checkCountersigned({ payment, network })
   if (payer !== '' && payer !== payment.payer)
     return refuse('invalid_payload', 'the fee payer is not the payer')
   if (granter === '') return undefined
   if (granter !== network.signer || network.gaslessMaxFee === undefined)
     return refuse('invalid_payload', 'the fee granter is not an account that pays fees here')
-  return sponsoredFee(network, payment) === undefined
-    ? refuse(
-        'invalid_payment',
-        `a fee that the facilitator pays is in ${network.feeDenom} and at most ${network.gaslessMaxFee}`,
-      )
-    : undefined
+  return sponsoredFee(network, payment) === undefined ? refuseFee(network) : undefined
 }
+
+/** Direct sign bytes would hold our key and sequence, which the payer cannot know. */
+function checkCountersigned({
+  payment,
+  network,
+}: Pick<VerifyContext, 'payment' | 'network'>): Refusal | undefined {
+  const { payer, granter } = payment.tx.fee
+  if (payer !== network.signer || network.gaslessMaxFee === undefined)
+    return refuse('invalid_payload', 'the fee payer is not the payer, and pays no fees here')
+  if (granter !== '') return refuse('invalid_payload', 'a fee payer and a fee granter')
+  if (payment.tx.signers[0]?.mode !== 'amino')
+    return refuse('invalid_payload', 'a fee payer needs SIGN_MODE_LEGACY_AMINO_JSON')
+  return paidFee(network, payment) === undefined ? refuseFee(network) : undefined
+}
+
+const refuseFee = ({ feeDenom, gaslessMaxFee }: CosmosNetwork): Refusal =>
+  refuse('invalid_payment', `a fee that the facilitator pays is in ${feeDenom} and at most ${gaslessMaxFee}`)
 
 /** Payers set higher gas limits than ours, but a limit above this factor is a mistake, or crowds a block. */
 const MAX_GAS_FACTOR = 4n

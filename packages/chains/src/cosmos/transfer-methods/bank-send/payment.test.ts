@@ -35,7 +35,7 @@ test('payments of one payer with one sequence are one payment, whatever else dif
   const [one, other, later] = [payload(), payload({ memo: 'again' }), payload({ sequence: 4n })].map(
     readPayment,
   )
-  expect(one?.transaction.hash).not.toBe(other?.transaction.hash)
+  expect(one?.transaction?.hash).not.toBe(other?.transaction?.hash)
   expect([one?.payer, one?.nonce]).toEqual([other?.payer, other?.nonce])
   expect(later?.nonce).not.toBe(one?.nonce)
 })

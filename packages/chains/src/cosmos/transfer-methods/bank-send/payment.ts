@@ -1,13 +1,12 @@
 import { Amount, decodeJson } from '@tollgate/protocol'
 import { z } from 'zod'
-import type { Payment, SignedTransaction } from '../../../family'
+import type { Payment } from '../../../family'
 import { parseAddress } from '../../address'
 import { Denom } from '../../network'
 import { type Coin, decodeTx, type Tx } from '../../signing/tx'
 
-/** A signed transaction with one bank send, which is broadcast unchanged. */
+/** A signed transaction with one bank send, which is broadcast unchanged, or with our signature added. */
 export type CosmosPayment = Payment & {
-  transaction: SignedTransaction
   tx: Tx
   /** The payload's own statements about the transaction, which must match it. */
   unsignedFields: UnsignedFields
@@ -105,8 +104,16 @@ export function readPayment(payload: unknown): CosmosPayment | undefined {
     amount: only?.coins[0]?.amount ?? unsignedFields.amount,
     // The chain uses a sequence once, while a third party can change the bytes of the transaction.
     nonce: `sequence ${tx.signers[0]?.sequence ?? 0n}`,
-    transaction: { raw: Buffer.from(txBase64).toString('base64'), hash: tx.hash },
+    ...whoSigns(unsignedFields.payer, tx),
     tx,
     unsignedFields: { ...unsignedFields, chainId, signature },
   }
+}
+
+/** Another fee payer must sign too. That it is our signer is checked with the network. */
+function whoSigns(payer: string, tx: Tx): Pick<Payment, 'transaction' | 'countersigned'> {
+  const { fee, bytes, hash } = tx
+  if (fee.payer === '' || parseAddress(fee.payer) === payer)
+    return { transaction: { raw: Buffer.from(bytes).toString('base64'), hash } }
+  return { countersigned: { fee: fee.coins.reduce((sum, { amount }) => sum + amount, 0n) } }
 }

@@ -2,6 +2,7 @@ import { usdcAbi } from '@tollgate/devnet'
 import { decodeJson, encodeJson, type PaymentRequired } from '@tollgate/protocol'
 import { Interface, JsonRpcProvider, Transaction, Wallet } from 'ethers'
 import { call } from './testing/paying'
+import { plainBlockNumber, plainUrl, postJson } from './testing/plain-calls'
 import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
 import { signIn, walletAt } from './testing/world'
 
@@ -87,6 +88,22 @@ describe('a payment that is a signed transaction', () => {
     expect((await buyer.pay(buyer.raw)).status).toBe(200)
     expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
     expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 2))
+  })
+
+  test('that is on the chain serves no call to a stranger who read it there, and its payer spends it signed in', async () => {
+    const { plan } = world
+    const buyer = await customer(5)
+    await (await provider.broadcastTransaction(buyer.raw)).wait()
+    for (let times = 0; times < 2; times++) {
+      const answer = await postJson(plainUrl(world, '84532'), plainBlockNumber, { 'x-payment': buyer.raw })
+      expect([answer.status, await answer.text()]).toEqual([
+        402,
+        expect.stringContaining('credited to its payer'),
+      ])
+    }
+    expect(await buyer.credits()).toEqual(creditsOf(plan.credits))
+    expect((await buyer.pay(buyer.raw)).status).toBe(200)
+    expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 1))
   })
 
   test('is one purchase in fifty concurrent calls', async () => {

@@ -24,6 +24,12 @@ import { cosmosOnePayment, onePayment } from './one-payment'
 import { cosmosOutagesUnderLoad, outagesUnderLoad } from './outages'
 import { replicaKilled } from './availability/replica-killed'
 import { postgresRestarted, redisAway } from './availability/stores-away'
+import {
+  pgBouncerRestarted,
+  postgresPromoted,
+  postgresReadOnly,
+  redisPromoted,
+} from './availability/store-failovers'
 import { restoreUnderLoad } from './availability/restore'
 import { rollVersions } from './availability/roll-versions'
 import { rollingRestarts } from './availability/rolling-restarts'
@@ -55,6 +61,10 @@ const scenarios: Scenario[] = [
   replicaKilled,
   postgresRestarted,
   redisAway,
+  pgBouncerRestarted,
+  postgresReadOnly,
+  postgresPromoted,
+  redisPromoted,
   restoreUnderLoad,
   clock,
   cosmosCrashPoints,

@@ -54,13 +54,14 @@ pnpm faults crash-points/stored         # one part of it
 pnpm faults --help                      # each scenario and its checks
 \`\`\`
 
-\`rolling-restarts\`, \`roll-versions\`, \`rotations\`, \`replica-killed\`, \`postgres-restarted\`, \`redis-away\` and \`restore\` run two gateways and
+\`rolling-restarts\`, \`roll-versions\`, \`rotations\`, \`replica-killed\`, \`postgres-restarted\`, \`redis-away\`,
+\`pgbouncer-restarted\`, \`postgres-read-only\`, \`postgres-promoted\`, \`redis-promoted\` and \`restore\` run two gateways and
 two facilitators behind nginx, and need it: \`apt-get install nginx-light libnginx-mod-stream\`. A request counts as failed if its
 connection breaks or its answer is none of those that the contract has for it: the result, 402 to a request without a payment, and 503
 \`PAYMENT_PENDING\` with \`Retry-After\` or \`settlement_pending\` while a payment is settled. \`roll-versions\` also needs the commit of the
 version before, with \`--from\`.
 
-The Redis faults need a \`redis-server\` on the PATH; everything else is installed with the packages. A run writes only its own rows. If a
+The Redis faults need a \`redis-server\` on the PATH, \`pgbouncer-restarted\` a \`pgbouncer\`; everything else is installed with the packages. A run writes only its own rows. If a
 check fails, the command names it, exits with 1, and keeps the earlier rows of that scenario.
 `
 

@@ -3,8 +3,8 @@ import { startPostgres, startRedis } from '@tollgate/devnet'
 import { type World } from '@tollgate/e2e/testing/world'
 import { join } from 'node:path'
 import { playRounds } from '../environment'
-import { type Row, type Scenario } from '../scenario'
-import { startDeployment } from './deployment'
+import { type Row, type Scenario, type Stage } from '../scenario'
+import { startDeployment, type Deployment } from './deployment'
 import { type Sent } from './requests'
 import { countRequests, DESCRIPTION, startTraffic } from './traffic'
 
@@ -25,12 +25,12 @@ const POSTGRES_HELP = `As redis-away, with Postgres: in odd rounds it is stopped
   settled. Meanwhile every request must be served, or refused by 503 with Retry-After (by /settle and /verify also
   with SETTLEMENT_FAILED and VERIFICATION_FAILED, to be repeated); none may be lost. Needs nginx.`
 
-type Outage = {
+export type Outage = {
   fault: string
   where: string
   outcome: string
   awayMs: number
-  stop(world: World): void
+  stop(world: World): unknown
   start(world: World): Promise<void>
 }
 
@@ -76,35 +76,44 @@ type Played = {
   seconds: number
 }
 
-const storesAway = (
+type Check = (
+  sent: readonly Sent[],
+  times: { stoppedAt: number; backAt: number },
+) => { problems: string[]; seconds: number }
+
+export type StoreFault = {
+  outages: readonly Outage[]
+  /** Before the traffic starts; returns problems. */
+  prepare?: (stage: Stage, deployment: Deployment) => Promise<string[]>
+}
+
+export const storesAway = (
   name: string,
   help: string,
   rounds: number,
-  outages: readonly Outage[],
-  check: (
-    sent: readonly Sent[],
-    times: { stoppedAt: number; backAt: number },
-  ) => { problems: string[]; seconds: number },
+  { outages, prepare = () => Promise.resolve([]) }: StoreFault,
+  check: Check,
 ): Scenario => ({
   name,
   help,
   rounds,
   async run(stage) {
     const deployment = await startDeployment(stage)
+    const unprepared = await prepare(stage, deployment)
     const traffic = await startTraffic(stage, deployment)
     const played: Played[] = []
     const problems = await playRounds(stage, (round) =>
       playRound(outages[(round - 1) % outages.length] as Outage),
     )
     await traffic.stop()
-    problems.push(...(await traffic.audit(AWAY_CODES)).problems)
+    problems.push(...unprepared, ...(await traffic.audit(AWAY_CODES)).problems)
     return { problems, rows: outages.flatMap((outage) => rowsOf(outage, played)) }
 
     async function playRound(outage: Outage): Promise<string[]> {
       const before = { sent: traffic.sent.length, paid: await traffic.paid() }
       await delay(BEFORE_MS)
       const stoppedAt = Date.now()
-      outage.stop(deployment.world)
+      await outage.stop(deployment.world)
       await delay(outage.awayMs)
       await outage.start(deployment.world)
       const backAt = Date.now()
@@ -138,57 +147,53 @@ function secondsUntil(sent: readonly Sent[], at: number, isKind: (actor: string)
 const late = (what: string, seconds: number) =>
   seconds * 1000 <= RECOVERED_WITHIN_MS ? [] : [`${what} worked again after ${seconds.toFixed(1)} s`]
 
-export const redisAway = storesAway(
-  'redis-away',
-  REDIS_HELP,
-  1,
-  [redisOutage],
-  (sent, { stoppedAt, backAt }) => {
-    const refused = sent.filter(({ verdict }) => verdict === 'away')
-    const others = refused.filter(({ actor }) => actor !== 'sign-in')
-    const afterwards = refused.filter(({ startedAt }) => startedAt > backAt + RECOVERED_WITHIN_MS)
-    const meanwhile = sent.filter(
-      ({ actor, startedAt, endedAt }) => actor === 'sign-in' && startedAt > stoppedAt && endedAt < backAt,
-    )
-    const seconds = secondsUntil(sent, backAt, (actor) => actor === 'sign-in')
-    return {
-      seconds,
-      problems: [
-        ...others.slice(0, 5).map(({ actor, answer }) => `${actor} was refused: ${answer}`),
-        ...(afterwards.length > 0 ? [`${afterwards.length} sign-ins were refused after it was back`] : []),
-        ...(meanwhile.some(({ verdict }) => verdict === 'done')
-          ? ['a sign-in was served without Redis']
-          : []),
-        ...late('sign-in', seconds),
-      ],
-    }
-  },
-)
+export const checkSignIn: Check = (sent, { stoppedAt, backAt }) => {
+  const refused = sent.filter(({ verdict }) => verdict === 'away')
+  const others = refused.filter(({ actor }) => actor !== 'sign-in')
+  const afterwards = refused.filter(({ startedAt }) => startedAt > backAt + RECOVERED_WITHIN_MS)
+  const meanwhile = sent.filter(
+    ({ actor, startedAt, endedAt }) => actor === 'sign-in' && startedAt > stoppedAt && endedAt < backAt,
+  )
+  const seconds = secondsUntil(sent, backAt, (actor) => actor === 'sign-in')
+  return {
+    seconds,
+    problems: [
+      ...others.slice(0, 5).map(({ actor, answer }) => `${actor} was refused: ${answer}`),
+      ...(afterwards.length > 0 ? [`${afterwards.length} sign-ins were refused after it was back`] : []),
+      ...(meanwhile.some(({ verdict }) => verdict === 'done') ? ['a sign-in was served without Redis'] : []),
+      ...late('sign-in', seconds),
+    ],
+  }
+}
+
+export const checkRecovery: Check = (sent, { backAt }) => {
+  const calls = secondsUntil(sent, backAt, (actor) => actor === 'call in a session')
+  const settled = secondsUntil(sent, backAt, (actor) => actor === 'settle')
+  const afterwards = sent.filter(
+    ({ verdict, startedAt }) => verdict === 'away' && startedAt > backAt + RECOVERED_WITHIN_MS,
+  )
+  return {
+    seconds: Math.max(calls, settled),
+    problems: [
+      ...late('a paid call', calls),
+      ...late('a settlement', settled),
+      ...afterwards
+        .slice(0, 5)
+        .map(
+          ({ actor, startedAt }) => `${actor} was refused ${startedAt - backAt} ms after Postgres was back`,
+        ),
+    ],
+  }
+}
+
+export const redisAway = storesAway('redis-away', REDIS_HELP, 1, { outages: [redisOutage] }, checkSignIn)
 
 export const postgresRestarted = storesAway(
   'postgres-restarted',
   POSTGRES_HELP,
   6,
-  postgresOutages,
-  (sent, { backAt }) => {
-    const calls = secondsUntil(sent, backAt, (actor) => actor === 'call in a session')
-    const settled = secondsUntil(sent, backAt, (actor) => actor === 'settle')
-    const afterwards = sent.filter(
-      ({ verdict, startedAt }) => verdict === 'away' && startedAt > backAt + RECOVERED_WITHIN_MS,
-    )
-    return {
-      seconds: Math.max(calls, settled),
-      problems: [
-        ...late('a paid call', calls),
-        ...late('a settlement', settled),
-        ...afterwards
-          .slice(0, 5)
-          .map(
-            ({ actor, startedAt }) => `${actor} was refused ${startedAt - backAt} ms after Postgres was back`,
-          ),
-      ],
-    }
-  },
+  { outages: postgresOutages },
+  checkRecovery,
 )
 
 function rowsOf(outage: Outage, all: readonly Played[]): Row[] {

@@ -59,7 +59,7 @@ export async function startPostgres(options: PostgresOptions) {
       env: PLAIN_ENVIRONMENT,
       owner: home.owner,
       logFile: options.logFile ?? join(folder, 'postgres.log'),
-      ready: /database system is ready to accept connections/,
+      ready: /database system is ready to accept (read-only )?connections/,
       // A fast shutdown: ends sessions and writes a checkpoint.
       stopSignal: 'SIGINT',
       onExit: options.onExit,

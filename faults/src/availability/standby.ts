@@ -9,7 +9,7 @@ import { backUp } from './base-backup'
 const READY_SECONDS = 30
 
 /** Runs one statement as the superuser, also while sessions are read-only by default. */
-export async function asSuperuser(url: string, sql: string): Promise<Record<string, unknown>[]> {
+async function asSuperuser(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const writable = new URL(url)
   writable.searchParams.set('options', '-c default_transaction_read_only=off')
   const { pool, close } = openGatewayDatabase({ url: writable.href, poolSize: 1 })

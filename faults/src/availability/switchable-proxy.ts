@@ -1,8 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-export type SwitchableProxy = Awaited<ReturnType<typeof startSwitchableProxy>>
-
 /** A TCP proxy to a port of this machine, which can lead new connections to another one. */
 export async function startSwitchableProxy(firstPort: number) {
   let target = firstPort

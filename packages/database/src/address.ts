@@ -27,7 +27,7 @@ export function withDatabase(url: string, database: string): string {
   return parsed.href
 }
 
-export function parseDatabaseUrl(url: string): URL {
+function parseDatabaseUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
     throw new DatabaseSetupError(`DATABASE_URL is not a Postgres URL. It has the form ${FORM}`)

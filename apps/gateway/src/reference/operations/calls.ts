@@ -6,7 +6,7 @@ import { refusals } from './errors'
 
 const proof = () => z.string().max(MAX_PAYMENT_HEADER_LENGTH).optional()
 
-export const paymentHeaders = z.object({
+const paymentHeaders = z.object({
   'X-PAYMENT': proof().describe(
     'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its own `payload` alone, as plain JSON. What is signed is, on an EVM chain, `{signature, authorization}`; by Permit2 `{signature, permit2Authorization}`, with the token’s own permit beside them as `eip2612GasSponsoring` where Permit2 may not move the token yet; on a Cosmos chain `{version, chainId, payment}`, as an object or in base64. At most one.',
   ),

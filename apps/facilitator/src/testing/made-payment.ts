@@ -19,7 +19,7 @@ export type MadePayment = {
   make: () => Promise<string>
 }
 
-/** The time that a wallet and its node take is far below the time that an authorization is valid. */
+/** A third party sends it. */
 export async function byAuthorization(rpcUrl: string): Promise<MadePayment> {
   const body = await paymentRequest(await newPayer(rpcUrl))
   const { payTo } = body.paymentRequirements

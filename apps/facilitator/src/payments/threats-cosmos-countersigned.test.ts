@@ -126,6 +126,27 @@ describe('payers that outrun such payments', () => {
   })
 })
 
+test('that timed out is followed by another of the same sequence, which settles once', async () => {
+  const on = await onGaslessChain(PATIENT)
+  const payer = await newAminoPayer(on, 3n * COSMOS_AMOUNT)
+  const late = await countersigned(on, payer, { timeoutHeight: (await on.height()) + 20n })
+  await on.stop()
+  const answer = on.settle(late)
+  await on.until(SENT, 1)
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
+  await callRpc(on.rpcUrl, 'dev_dropPending')
+  await callRpc(on.rpcUrl, 'dev_mine', '21')
+  expect(await answer).toMatchObject({ success: false, errorReason: 'payment_expired' })
+
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+  await on.chain.setPace('at-once')
+  const again = await countersigned(on, payer)
+  expect(await on.settle(again)).toMatchObject({ success: true, payer: payer.address })
+  expect(await on.balance(again.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+  expect(await on.balance(late.paymentRequirements.payTo)).toBe(0n)
+  expect([await on.grants(), await on.sequenceOf(payer)]).toEqual([1, 1])
+})
+
 test('is refused, and signed by us in no way, if it is not exactly what we pay for', async () => {
   const on = await onGaslessChain()
   const payer = await newAminoPayer(on)

@@ -134,7 +134,7 @@ describe('the offer to a Cosmos wallet', () => {
       asset: cosmosPlan.asset_address,
       payTo: cosmosPlan.pay_to,
       maxTimeoutSeconds: 60,
-      extra: { feePayer: await feePayer(), feePayerSigns: true },
+      extra: { feePayer: await feePayer(), feePayerSigns: true, paymentFlow: 'upfront' },
     })
 
     const granter = String(accepted!.extra!['feePayer'])

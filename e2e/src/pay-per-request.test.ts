@@ -59,6 +59,14 @@ describe.each(publicPayers)('$name pays without a token', ({ pay }) => {
   })
 })
 
+/** The facilitator lists what was paid a moment after the payment. */
+async function expectListed() {
+  const listed = `${world.facilitator.url}/discovery/resources?payTo=${world.plan.pay_to}`
+  const deadline = performance.now() + 10_000
+  while (!(await (await fetch(listed)).text()).includes(`${world.gateway.url}/v1/eip155:84532`))
+    if (performance.now() > deadline) throw new Error('The facilitator does not list the paid URL')
+}
+
 test('@x402/fetch without ether pays by Permit2, with the permit in the extension of the specification', async () => {
   const { address, privateKey } = await world.newPayer()
   const client = payingClient(privateKey, {
@@ -79,6 +87,7 @@ test('@x402/fetch without ether pays by Permit2, with the permit in the extensio
   })
   const { transaction } = receiptOf(answer)
   await expectPaidOnce(world, address, { transaction })
+  await expectListed()
   await expectUsed(world, { url, json: plainBlockNumber, payment: header })
   await expectPaidOnce(world, address, { transaction })
 })

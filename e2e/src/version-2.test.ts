@@ -40,7 +40,7 @@ describe('a plan on a network unknown to x402 version 1', () => {
       payTo: plan.pay_to,
       maxTimeoutSeconds: 60,
     }
-    const extra = { name: 'USDC', version: '2' }
+    const extra = { name: 'USDC', version: '2', paymentFlow: 'upfront' }
     expect(required.accepts).toEqual([
       { ...offer, extra },
       { ...offer, extra: { ...extra, assetTransferMethod: 'permit2' } },

@@ -1,4 +1,4 @@
-import { type Ecosystem } from '@tollgate/protocol'
+import { type Ecosystem, type RpcRequest } from '@tollgate/protocol'
 import { type Extensions } from './extension'
 
 type Json = Readonly<Record<string, unknown>>
@@ -31,6 +31,16 @@ export function declareJsonRpc(ecosystem: Ecosystem): Extensions {
       schema: schemaOf({ body: callSchema }),
     },
   }
+}
+
+/**
+ * The same in x402 version 1, for the catalog of the facilitator. Undefined for a call with a path, each of which would be an
+ * entry.
+ */
+export function outputSchemaOf({ transport, method }: Pick<RpcRequest, 'transport' | 'method'>) {
+  if (transport !== 'rpc' || method !== 'POST') return undefined
+  const bodyFields = { method: { type: 'string', required: true }, params: { type: ['array', 'object'] } }
+  return { input: { type: 'http', method, discoverable: true, bodyType: 'json', bodyFields } }
 }
 
 /**

@@ -37,6 +37,8 @@ export type Buyer = {
   requestId: string
   /** The URL that is paid for. */
   resource: string
+  /** What that URL takes and returns, for catalogs. */
+  outputSchema?: Record<string, unknown> | undefined
   identifier?: Identifier | undefined
   span: Span | undefined
 }
@@ -173,9 +175,10 @@ export function createBuyCredits(dependencies: {
    * the facilitator has verified it, so that it cannot keep the payer from paying.
    */
   async function admitUnverified(
-    { address, resource, span }: Buyer,
+    buyer: Buyer,
     { plan, header }: PaymentAttempt,
   ): Promise<Rejection | undefined> {
+    const { address, span } = buyer
     await admission.admit({ wallet: address, address, isVerified: false, isCustomer: false, open: 0 })
     const retryAfterSeconds = await admission.takeRequest({ isRetry: false })
     if (retryAfterSeconds !== undefined) throw facilitatorBusy(retryAfterSeconds)
@@ -184,7 +187,7 @@ export function createBuyCredits(dependencies: {
       'verify payment',
       { kind: 'client' },
       (step) =>
-        facilitator.verify(settleRequestOf(header, plan, resource), { headers: tracing.headersOf(step) }),
+        facilitator.verify(settleRequestOf(header, plan, buyer), { headers: tracing.headersOf(step) }),
     ).catch((cause: unknown) => {
       throw facilitatorBusy(undefined, cause)
     })
@@ -198,10 +201,10 @@ export function createBuyCredits(dependencies: {
     { plan, payment: { payer, nonce }, header }: PaymentAttempt,
     failed: PaymentRecord | undefined,
   ): Promise<PaymentRecord> {
-    const { requestId, resource, identifier, span } = buyer
+    const { requestId, identifier, span } = buyer
     const wallet = payer
     const authorization = { plan, payer, nonce }
-    const request = settleRequestOf(header, plan, resource)
+    const request = settleRequestOf(header, plan, buyer)
     const presentedBy = presenterOf(buyer)
     const stored = await traced(span, 'record payment', {}, (step) => {
       const purchase = { wallet, request, presentedBy, identifier, traceparent: step?.traceparent }

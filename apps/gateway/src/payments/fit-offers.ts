@@ -4,7 +4,7 @@ import { encodedLength } from '../extensions/fit-extensions'
 import { offersOf, type Offer } from './requirements'
 
 /** In base64. Leaves room for the resource and the extensions of a 402. */
-const MAX_ACCEPTS_LENGTH = 2_400
+const MAX_ACCEPTS_LENGTH = 2_600
 
 /**
  * The offers that fit into the header of a 402 for a call to `chain`: up to half of the room for its own plans, then the smallest
@@ -33,13 +33,17 @@ export function fitOffers(offers: readonly Offer[], chain: string): Offer[] {
     }
   }
   fill(ranked.filter(isOwn), MAX_ACCEPTS_LENGTH / 2)
-  fill(ranked.filter(isSmallest), MAX_ACCEPTS_LENGTH)
+  fill(
+    ranked.filter((offer) => isSmallest(offer) && !isOwn(offer)),
+    MAX_ACCEPTS_LENGTH,
+  )
   fill(ranked, MAX_ACCEPTS_LENGTH)
   return ranked.filter((offer) => fitting.has(offer))
 }
 
 /** Has room for a fee payer, whether or not the facilitator names one just now. */
-const lengthOf = ({ plan }: Offer) => encodedLength(offersOf({ plan, feePayer: { address: plan.payTo, signs: true } }))
+const lengthOf = ({ plan }: Offer) =>
+  encodedLength(offersOf({ plan, feePayer: { address: plan.payTo, signs: true } }))
 
 function smallestOfAssets(plans: readonly Plan[]): Plan[] {
   const smallest = new Map<string, Plan>()

@@ -82,6 +82,18 @@ test('HEAD takes no payment', async () => {
   expect(await statesOf(address)).toEqual([])
 })
 
+test('the facilitator learns what a JSON-RPC URL takes, and lists it in its catalog; a REST path is no entry', async () => {
+  const schemaOf = ({ request }: (typeof gateway.facilitator.calls)[number]) =>
+    request.paymentRequirements.outputSchema
+  await call({ payment: (await newPayer()).payment }).expect(200)
+  expect(schemaOf(gateway.facilitator.calls.at(-1)!)).toMatchObject({
+    input: { type: 'http', method: 'POST', discoverable: true },
+  })
+  const { payment } = await newPayer()
+  await gateway.api.get('/v1/84532/rest/x').set('x-payment', payment).expect(200)
+  expect(schemaOf(gateway.facilitator.calls.at(-1)!)).toBeUndefined()
+})
+
 describe('a payment that is refused', () => {
   test('by its terms is not settled, and all plans are offered', async () => {
     const wallet = gateway.wallet()

@@ -96,6 +96,9 @@ const feePayerExtra = ({ address, signs }: FeePayer) => ({
   ...(signs && { feePayerSigns: true }),
 })
 
+/** A payment is settled before the call is forwarded: x402's flow `upfront`. Credits of a call that is not served are given back. */
+const FLOW = { paymentFlow: 'upfront' }
+
 /** One entry for each way to pay the plan, the preferred one first, which most clients take. */
 export function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
   const terms = {
@@ -106,13 +109,13 @@ export function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
     payTo: plan.payTo,
     maxTimeoutSeconds: plan.maxTimeoutSeconds,
   }
-  if (plan.ecosystem !== 'evm') return [{ ...terms, ...(feePayer && { extra: feePayerExtra(feePayer) }) }]
-  const { extra } = domainOf(plan)
-  return plan.transferMethods.map((method) =>
-    method === 'eip3009'
-      ? { ...terms, ...(extra ? { extra } : {}) }
-      : { ...terms, extra: { ...extra, assetTransferMethod: method } },
-  )
+  if (plan.ecosystem !== 'evm')
+    return [{ ...terms, extra: { ...FLOW, ...(feePayer && feePayerExtra(feePayer)) } }]
+  const extra = { ...domainOf(plan).extra, ...FLOW }
+  return plan.transferMethods.map((method) => ({
+    ...terms,
+    extra: method === 'eip3009' ? extra : { ...extra, assetTransferMethod: method },
+  }))
 }
 
 /** The header `PAYMENT-REQUIRED` of a 402 for a session, which pays its own plan. */

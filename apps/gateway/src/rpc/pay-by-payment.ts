@@ -11,6 +11,7 @@ import {
   type BuyCredits,
   type Buyer,
 } from '../payments/buy-credits'
+import { outputSchemaOf } from '../extensions/bazaar'
 import { type OfferSigner } from '../extensions/offer-receipt'
 import { assertRepeat } from '../extensions/payment-identifier'
 import { type IdentifiedPayments } from '../payments/identified-payments'
@@ -73,6 +74,7 @@ export function createPayByPayment(dependencies: Dependencies) {
       session: undefined,
       ...request.client(),
       resource,
+      outputSchema: outputSchemaOf(request.call),
       identifier: identity,
       span: requestSpan,
     }

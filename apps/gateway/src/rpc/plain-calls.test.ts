@@ -257,9 +257,15 @@ describe('without credentials', () => {
     const offer = offerIn(answer)
     expect(offer.resource.url).toBe(resource)
     expect(offer.accepts.map(({ network, extra }) => [network, extra])).toEqual([
-      ['eip155:84532', { name: 'USDC', version: '2' }],
-      ['eip155:84532', { name: 'USDC', version: '2', assetTransferMethod: 'permit2' }],
-      ['cosmos:osmosis-1', { feePayer: expect.any(String) as string, feePayerSigns: true }],
+      ['eip155:84532', { name: 'USDC', version: '2', paymentFlow: 'upfront' }],
+      [
+        'eip155:84532',
+        { name: 'USDC', version: '2', paymentFlow: 'upfront', assetTransferMethod: 'permit2' },
+      ],
+      [
+        'cosmos:osmosis-1',
+        { feePayer: expect.any(String) as string, feePayerSigns: true, paymentFlow: 'upfront' },
+      ],
     ])
     const { accepts, x402Version } = answer.body as { accepts: { resource: string }[]; x402Version: number }
     expect([x402Version, accepts.map((entry) => entry.resource)]).toEqual([1, [resource]])

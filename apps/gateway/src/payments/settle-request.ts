@@ -2,16 +2,17 @@ import { families, type Payment } from '@tollgate/chains'
 import { type PaymentPayload, type SettleRequest } from '@tollgate/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import { type Plan } from '../catalog/catalog'
-import { type Buyer } from './buy-credits'
 import { type PaymentHeader } from './payment-header'
 import { type PaymentRecord } from './payment-record'
 import { isNetworkOf, requirementsOf } from './requirements'
+
+type PaidResource = { resource: string; outputSchema?: Record<string, unknown> | undefined }
 
 /** What the facilitator is asked, which lists the paid URL in its catalog if there is an `outputSchema`. */
 export const settleRequestOf = (
   header: PaymentHeader,
   plan: Plan,
-  { resource, outputSchema }: Pick<Buyer, 'resource' | 'outputSchema'>,
+  { resource, outputSchema }: PaidResource,
 ): SettleRequest => ({
   x402Version: 1,
   paymentPayload: paymentPayloadOf(header, plan),

@@ -52,12 +52,10 @@ const MAX_GRPC_CODE = 16
 /** Of JSON over REST: an error of the gRPC gateway, or of a front before it. */
 export function refusalOfRest(body: unknown): RefusalKind | undefined {
   if (!isObject(body)) return undefined
-  const { code, message, error } = body
+  const { code, message } = body
   if (typeof message === 'string' && typeof code === 'number' && code <= MAX_GRPC_CODE)
     return gatewayRefusals.find((row) => row.message.test(message))?.kind
-  return isBareError(body)
-    ? refusalOfError(isObject(error) ? error : { code, message: error ?? message })
-    : undefined
+  return refusalOfBareError(body)
 }
 
 /** Of JSON that is neither a result nor an error of JSON-RPC. */

@@ -12,8 +12,6 @@ const resolveBySystem: Resolve = async (hostname) => {
   return found.map(({ address }) => address)
 }
 
-export type OwnGateway = ReturnType<typeof createOwnGateway>
-
 /** What an agent may ask of the gateway itself by URL: its calls, and nothing of the account, whatever the server is called. */
 export function createOwnGateway(gatewayUrl: string, resolve: Resolve = resolveBySystem) {
   const gateway = new URL(gatewayUrl)

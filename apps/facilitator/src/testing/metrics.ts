@@ -38,8 +38,9 @@ export function metricsOf({ api, database }: Pick<TestFacilitator, 'api' | 'data
       const { client, headers } = await newKey(user.accessToken)
       return { user, client, headers, bearer: { Authorization: `Bearer ${user.accessToken}` } }
     },
-    makeAdmin: ({ email }: Credentials) =>
-      database.prisma.user.update({ where: { email }, data: { isAdmin: true } }),
+    async makeAdmin({ email }: Credentials) {
+      await database.prisma.user.update({ where: { email }, data: { isAdmin: true } })
+    },
   }
 }
 

@@ -151,6 +151,13 @@ export function composeGateway(infrastructure: Infrastructure) {
     logger,
   })
 
+  const takeFreeTimeouts = createBudget({
+    store,
+    logger,
+    name: 'timeouts',
+    points: environment.FREE_TIMEOUTS_PER_MINUTE,
+    durationSeconds: 60,
+  })
   const upstreams = createUpstreams({ timeoutMs, now, metrics })
   exportCircuits({ metrics, catalog, circuitState: upstreams.circuitState })
   const forward = createForward(upstreams, timeoutMs, { isTraced: environment.TRACE_UPSTREAMS })
@@ -194,13 +201,9 @@ export function composeGateway(infrastructure: Infrastructure) {
     }),
     ledger,
     forward,
-    freeTimeouts: createBudget({
-      store,
-      logger,
-      name: 'timeouts',
-      points: environment.FREE_TIMEOUTS_PER_MINUTE,
-      durationSeconds: 60,
-    }),
+    // A call that costs more than the whole budget may use it up, too.
+    freeTimeouts: (wallet, cost = 1) =>
+      takeFreeTimeouts(wallet, Math.min(cost, Math.max(1, environment.FREE_TIMEOUTS_PER_MINUTE))),
     freeUnknownMethods: createBudget({
       store,
       logger,

@@ -9,6 +9,7 @@ test('exports what apps need, and no more', () => {
     'TransactionRejected',
     'curveIsNative',
     'families',
+    'isPayersTransaction',
     'publicPoint',
   ])
   expect(Object.keys(chains.families)).toEqual(['evm', 'cosmos'])

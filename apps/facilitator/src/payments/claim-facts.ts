@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '@tollgate/chains'
+import { ChainUnavailable, isPayersTransaction } from '@tollgate/chains'
 import { type Caller } from '../clients/store'
 import { highestPlausible, isFarBehind } from '../settlement/claims/claim-outcome'
 import { type ClaimWindow } from './claim-window'
@@ -49,7 +49,7 @@ export function createReadClaimFacts({
       sent,
       isSamePayment: earlierClaim !== undefined,
       paidBlock,
-      isPayerTransaction: payment.transaction !== undefined || payment.countersigned !== undefined,
+      isPayerTransaction: isPayersTransaction(payment),
     }
   }
 

@@ -1,4 +1,4 @@
-import { families, type OfflineResult, type Payment } from '@tollgate/chains'
+import { families, isPayersTransaction, type OfflineResult, type Payment } from '@tollgate/chains'
 import { isRolledBack } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
 import { ApiError, traced, type Logger, type Span, type Tracing } from '@tollgate/service'
@@ -138,7 +138,7 @@ export function createBuyCredits(dependencies: {
     const { plan, payment, header } = attempt
     const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
     const known = await payments.findByAuthorization(authorization)
-    const isRetry = known?.status === 'failed' && payment.transaction !== undefined
+    const isRetry = known?.status === 'failed' && isPayersTransaction(payment)
     const isReopened = known && !isRetry && (await canReopen(known, attempt))
     if (known && !isRetry && !isReopened) return known
 

@@ -4,6 +4,7 @@ import { balanceOf, findViolations } from '../testing/accounts'
 import { cosmosPlanOf } from '../testing/catalog'
 import { cosmosX402, signSend, type SignedSend } from '../testing/cosmos-payment'
 import { type CosmosWallet } from '../testing/cosmos-wallet'
+import { cosmosFeePayer } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { createCall } from '../testing/wallet'
@@ -164,21 +165,27 @@ describe('the payment of a Cosmos wallet', () => {
     expect(await creditsOf(wallet)).toBe(197n)
   })
 
-  test('that was refused is accepted under the same sequence once the payer has fixed the cause', async () => {
-    const { wallet, call } = await customer()
-    const payment = encodeJson(signSend(wallet))
-    gateway.facilitator.refuse('insufficient_funds')
-    const refused = await call({ payment })
-    gateway.facilitator.refuse(undefined)
-    expect([refused.status, (refused.body as { message: string }).message]).toEqual([
-      402,
-      expect.stringContaining('refused (insufficient_funds) and nothing was charged'),
-    ])
-    // Wallet signatures are deterministic.
-    await call({ payment }).expect(200)
-    expect(await creditsOf(wallet)).toBe(99n)
-    expect((await paymentsOf(wallet)).map(({ status }) => status)).toEqual(['failed', 'credited'])
-  })
+  test.each([
+    ['alone', undefined],
+    ['with the fee payer', cosmosFeePayer],
+  ])(
+    'signed %s that was refused is accepted under the same sequence once the payer has fixed the cause',
+    async (_, feePayer) => {
+      const { wallet, call } = await customer()
+      const payment = encodeJson(signSend(wallet, plan, { ...(feePayer && { feePayer }) }))
+      gateway.facilitator.refuse('insufficient_funds')
+      const refused = await call({ payment })
+      gateway.facilitator.refuse(undefined)
+      expect([refused.status, (refused.body as { message: string }).message]).toEqual([
+        402,
+        expect.stringContaining('refused (insufficient_funds) and nothing was charged'),
+      ])
+      // Wallet signatures are deterministic.
+      await call({ payment }).expect(200)
+      expect(await creditsOf(wallet)).toBe(99n)
+      expect((await paymentsOf(wallet)).map(({ status }) => status)).toEqual(['failed', 'credited'])
+    },
+  )
 
   test('that is pending is retried and never answered with a new 402', async () => {
     const { wallet, call } = await customer()

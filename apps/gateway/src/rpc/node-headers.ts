@@ -28,7 +28,19 @@ export function nodeHeadersOf(headers: IncomingHttpHeaders, ecosystem: Ecosystem
   for (const name in headers)
     if (pattern.test(name) && !HEIGHT_HEADERS.some((known) => known === name))
       throw new ApiError('INVALID_REQUEST', `The header ${name} is not passed on to nodes; leave it out`)
-  return { accept, acceptEncoding, blockHeight }
+  return { accept, acceptEncoding: readableEncodings(acceptEncoding), blockHeight }
+}
+
+/** Others could hide the refusal of a provider, or a secret in it. */
+const READABLE = /^(?:gzip|br)\s*(?:;\s*q=(?:1(?:\.0*)?|0?\.[0-9]*[1-9][0-9]*))?$/i
+
+function readableEncodings(accepted: string | string[] | undefined): string | undefined {
+  if (accepted === undefined) return undefined
+  const readable = String(accepted)
+    .split(',')
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => READABLE.test(encoding))
+  return readable.length === 0 ? 'identity' : readable.join(', ')
 }
 
 function blockHeightOf(headers: IncomingHttpHeaders): string | undefined {

@@ -1,4 +1,4 @@
-import { families } from '@tollgate/chains'
+import { families, isPayersTransaction } from '@tollgate/chains'
 import { caip2 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
@@ -189,12 +189,13 @@ export function createPayByPayment(dependencies: Dependencies) {
       if (named !== undefined && !isNetworkOf(plan, named)) continue
       const signed = families[plan.ecosystem]?.readPayment(payload)
       if (!signed) continue
-      const { payer, nonce, transaction } = signed
+      const { payer, nonce } = signed
+      const isOfAccount = isPayersTransaction(signed)
       const record = await payments.findByAuthorization({ plan, payer, nonce })
       // The payer of a refused transaction signs the next one under the same sequence, and maybe for another plan.
-      if (record && !(transaction && record.status === 'failed')) return record
+      if (record && !(isOfAccount && record.status === 'failed')) return record
       // Another chain may know the same sequence.
-      if (transaction && plan === selected) return undefined
+      if (isOfAccount && plan === selected) return undefined
     }
     return undefined
   }

@@ -143,6 +143,23 @@ describe('the calls of a wallet that time out', () => {
     expect(await balance()).toBe(69n)
   })
 
+  test('are free the first time, whatever they cost', async () => {
+    const chain_id = await gateway.chain((await startUpstream(answers.hang)).url)
+    const { call, balance } = await customer(100)
+    const payload = Array.from({ length: 30 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'eth_call',
+      params: [],
+    }))
+    const charged: (string | undefined)[] = []
+    for (let times = 0; times < 2; times++)
+      charged.push((await call({ chain_id, payload })).headers['x-credits-charged'])
+    expect(charged).toEqual([undefined, '30'])
+    await gateway.ledger.drain()
+    expect(await balance()).toBe(70n)
+  })
+
   test("use up no other wallet's budget, and other failures use up none", async () => {
     const hanging = await gateway.chain((await startUpstream(answers.hang)).url)
     const failing = await gateway.chain((await startUpstream(answers.status(503))).url)

@@ -1,4 +1,4 @@
-import { families, type Payment } from '@tollgate/chains'
+import { families, isPayersTransaction, type Payment } from '@tollgate/chains'
 import {
   decodeJson,
   SettleRequest,
@@ -198,7 +198,7 @@ export async function startFacilitator() {
 const transactionIn = ({ paymentPayload: { payload } }: SettleRequest) =>
   Object.values(families)
     .map((family) => family.readPayment(payload))
-    .find((payment) => payment?.transaction)
+    .find((payment) => payment && isPayersTransaction(payment))
 
 const checkTerms = ({ amount, payTo }: Payment, terms: PaymentRequirements) =>
   amount === BigInt(terms.maxAmountRequired) && payTo === terms.payTo ? undefined : 'invalid_payment'

@@ -63,8 +63,11 @@ function secretsIn({ rpc, rest }: Pick<Access, 'rpc' | 'rest'>, values: readonly
   return [...all].toSorted((one, other) => other.length - one.length)
 }
 
+/** A shorter path is a word, such as `/ethereum`, which answers have too. */
+const MIN_PATH_LENGTH = 20
+
 /** A server that shows a whole secret URL shows its path. */
 function partsOf(url: string): string[] {
   const { pathname, search } = new URL(url)
-  return [pathname.replace(/\/+$/, ''), search.slice(1)]
+  return [pathname.replace(/\/+$/, ''), search.slice(1)].filter(({ length }) => length >= MIN_PATH_LENGTH)
 }

@@ -322,17 +322,26 @@ describe('the transfer of a payment', () => {
     expect(await find(payment)).toBeDefined()
   })
 
-  test('is not told by a node that has not indexed its block', async () => {
+  test('is not told by a node that has not indexed its block, and is none once each node had the time to', async () => {
     const payment = await world.pay(await world.newPayer())
     await world.carryOut(payment)
     const node = await startAlteringProxy(world.rpcUrl, ({ method }, reply) =>
       method === 'tx'
-        ? { error: { code: -32603, message: 'Internal error', data: 'tx not found' } }
+        ? {
+            error: {
+              code: -32603,
+              message: 'Internal error',
+              data: `tx (${payment.transaction.hash}) not found`,
+            },
+          }
         : method === 'tx_search'
           ? { result: { txs: [], total_count: '0' } }
           : reply,
     )
-    await expect(find(payment, world.connect({ urls: [node.url] }))).rejects.toThrow(lags)
+    const on = world.connect({ urls: [node.url] })
+    await expect(find(payment, on)).rejects.toThrow(lags)
+    await world.mine(21)
+    expect(await find(payment, on)).toBeUndefined()
     await node.close()
   })
 })

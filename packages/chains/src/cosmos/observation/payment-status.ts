@@ -84,11 +84,13 @@ export async function findTransfer(
   const { account, height } = await rpc.accountAt(payment.payer, { minBlock })
   if (sequenceOf(account) <= sequence) return undefined
   const result = await findTransactionOfSequence(network, payment, sequence, height)
-  // A node indexes a block a moment after it has the state.
-  if (result === undefined)
+  if (result === undefined) {
+    if (await isSpentAt(network, payment.payer, sequence, safeHeight(network, height))) return undefined
+    // A node indexes a block a moment after it has the state.
     throw new ChainUnavailable(
       `No node of ${network.name} finds the transaction with the sequence ${sequence}`,
     )
+  }
   if (!settles(result, payment, terms)) return undefined
   const block = await rpc.blockAt(result.height)
   if (block === undefined) throw new ChainUnavailable(`The node is behind block ${result.height}`)

@@ -123,23 +123,19 @@ test('version 2: unmodified packages are paid at the root, and the payment lists
     discoveryInfo: { input: { queryParams: { hours: 24 }, pathParams: { city: 'oslo' } } },
   })
 
-  const list = withBazaar(new HTTPFacilitatorClient({ url: `${world.facilitator.url}/api/v2` })).extensions
-    .bazaar
-  const page = await list.listResources({
-    type: 'http',
-    payTo,
-    network: NETWORK,
-    extensions: 'bazaar',
-    limit: 5,
-    offset: 0,
-  })
-  expect(page).toMatchObject({ x402Version: 2, pagination: { limit: 5, offset: 0, total: 1 } })
-  expect(page.items).toEqual([item])
+  for (const url of [world.facilitator.url, `${world.facilitator.url}/api/v2`]) {
+    const list = withBazaar(new HTTPFacilitatorClient({ url })).extensions.bazaar
+    const filters = { type: 'http', payTo, network: NETWORK, extensions: 'bazaar' }
+    const page = await list.listResources({ ...filters, limit: 5, offset: 0 })
+    expect(page).toMatchObject({ x402Version: 2, pagination: { limit: 5, offset: 0, total: 1 } })
+    expect(page.items).toEqual([item])
+    expect((await list.listResources()).items).toContainEqual(item)
+  }
   const merchant = await fetch(`${world.facilitator.url}/discovery/merchant?payTo=${payTo}`)
   expect(await merchant.json()).toMatchObject({ payTo, resources: [item], pagination: { total: 1 } })
 })
 
-test('version 1: unmodified packages are paid at the root, and the payment lists what it declares', async () => {
+test('version 1: unmodified packages are paid at the root, and the payment lists what it declares, below /api/v1', async () => {
   const payTo = Wallet.createRandom().address as `0x${string}`
   const config = {
     description: 'Old weather',
@@ -150,8 +146,8 @@ test('version 1: unmodified packages are paid at the root, and the payment lists
     paymentMiddleware(payTo, { 'GET /weather/*': { price: PRICE, network: 'base-sepolia', config } }, root()),
   )
   await pay(1, `${url}/weather/oslo`)
-  const { list, supported } = useFacilitator(root())
-  expect((await supported()).kinds.length).toBeGreaterThan(1)
+  expect((await useFacilitator(root()).supported()).kinds.length).toBeGreaterThan(1)
+  const { list } = useFacilitator({ url: `${world.facilitator.url}/api/v1` as `${string}://${string}` })
   const { items } = await until(
     () => list({ type: 'http' }),
     (page) => page.items.some(({ resource }) => resource === `${url}/weather/oslo`),

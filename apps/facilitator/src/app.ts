@@ -255,7 +255,7 @@ export function createApp(dependencies: AppDependencies) {
       app.post('/settle', withClient('settle', paymentsOfAnyVersion.settle, limitClient))
       app.get('/supported', limitReads, capabilities.supported)
       app.get('/.well-known/x402', limitReads, capabilities.document)
-      app.get('/discovery/resources', limitLists, limited(resources.discovery))
+      app.get('/discovery/resources', limitLists, limited(resources.discoveryOfAnyVersion))
       app.get('/discovery/search', limitLists, limited(resources.search))
       app.get('/discovery/merchant', limitLists, limited(resources.merchant))
       app.use('/api/v1', api)

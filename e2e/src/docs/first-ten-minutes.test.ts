@@ -112,7 +112,7 @@ describe('packages/facilitator-client/README.md', () => {
   })
 
   test('has registered the route for discovery', async () => {
-    const url = `${world.facilitator.url}/discovery/resources?payTo=${payTo}`
+    const url = `${world.facilitator.url}/api/v1/discovery/resources?payTo=${payTo}`
     const { items } = (await (await fetch(url)).json()) as { items: { resource: string }[] }
     expect(items.map(({ resource }) => new URL(resource).pathname)).toEqual(['/weather'])
   })

@@ -109,7 +109,8 @@ describe('a settled payment of version 2', () => {
     })
     expect(Math.abs(Date.parse(item!.lastUpdated) - Date.now())).toBeLessThan(60_000)
     expect(await listed({ type: 'mcp' })).toEqual([])
-    expect(await listed({}, '/discovery/resources')).toEqual([])
+    expect(await listed({}, '/discovery/resources')).toEqual([item])
+    expect(await listed({ x402Version: '1' }, '/discovery/resources')).toEqual([])
   })
 
   test('lists nothing if it declares nothing, or what cannot be listed, and is settled all the same', async () => {
@@ -192,12 +193,13 @@ describe('a settled payment of version 1', () => {
       result: { success: true },
       told: PROCESSING,
     })
-    const [item] = await listed<DiscoveredResource>({}, '/discovery/resources')
+    const [item] = await listed<DiscoveredResource>({ x402Version: '1' }, '/discovery/resources')
     expect(item).toMatchObject({ resource: url('old'), x402Version: 1, source: 'cataloged', verified: false })
     expect(item?.accepts).toMatchObject([
       { outputSchema, description: 'The weather', maxAmountRequired: '10000' },
     ])
-    expect(await listed()).toEqual([])
+    for (const path of ['/api/v2/discovery/resources', '/discovery/resources'])
+      expect(await listed({}, path)).toEqual([])
   })
 
   test('lists none that is not discoverable', async () => {

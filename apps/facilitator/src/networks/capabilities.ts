@@ -5,7 +5,6 @@ import { type ReadSupported } from './supported'
 
 const PATHS = {
   endpoints: { supported: '/supported', verify: '/verify', settle: '/settle' },
-  /** At the root `/discovery/resources` lists version 1. */
   discovery: {
     resources: '/api/v2/discovery/resources',
     search: '/discovery/search',

@@ -87,14 +87,18 @@ describe('GET /discovery/resources', () => {
       ],
       pagination: { limit: 100, offset: 0, total: 1 },
     }
-    for (const path of ['/api/v1/discovery/resources', '/discovery/resources'])
-      expect(await listed({}, path)).toEqual(expected)
+    // Below /api/v1 and /api/v2 the path is the version.
+    for (const [query, path] of [
+      [{}, '/api/v1/discovery/resources'],
+      [{ x402Version: '2' }, '/api/v1/discovery/resources'],
+      [{ x402Version: '1' }, '/discovery/resources'],
+    ] as const)
+      expect(await listed(query, path)).toEqual(expected)
     expect(DiscoveryList.parse(expected)).toEqual(expected)
-    expect(await listedV2()).toEqual({
-      x402Version: 2,
-      items: [],
-      pagination: { limit: 100, offset: 0, total: 0 },
-    })
+    const empty = { x402Version: 2, items: [], pagination: { limit: 100, offset: 0, total: 0 } }
+    expect(await listedV2()).toEqual(empty)
+    expect(await listedV2({ x402Version: '1' })).toEqual(empty)
+    expect(await listed({}, '/discovery/resources')).toEqual(empty)
   })
 
   test('lists no invisible characters of a registration, which keeps them', async () => {

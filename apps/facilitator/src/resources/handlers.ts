@@ -2,6 +2,7 @@ import { ChainUnavailable } from '@tollgate/chains'
 import {
   DiscoveryMerchantQuery,
   DiscoveryQuery,
+  DiscoveryRootQuery,
   DiscoverySearchQuery,
   RecordPath,
   ResourceRegistration,
@@ -121,6 +122,11 @@ export function createResourceHandlers(parts: {
 
     async discoveryV2(req: Request, res: Response) {
       res.json(await discovery.resources(2, parse(DiscoveryQuery, req.query)))
+    },
+
+    async discoveryOfAnyVersion(req: Request, res: Response) {
+      const { x402Version, ...query } = parse(DiscoveryRootQuery, req.query)
+      res.json(await discovery.resources(x402Version === '1' ? 1 : 2, query))
     },
 
     async search(req: Request, res: Response) {

@@ -35,6 +35,9 @@ export const DiscoveryQuery = z.object({
 })
 export type DiscoveryQuery = z.infer<typeof DiscoveryQuery>
 
+/** At the root, which serves both versions. `x402Version` is our own. */
+export const DiscoveryRootQuery = DiscoveryQuery.extend({ x402Version: versionOfQuery })
+
 /** The most resources that a search ranks; further matches are left out. */
 export const MAX_SEARCHED = 500
 
@@ -124,6 +127,10 @@ export const DiscoveredResourceV2 = item(2, z.enum(['http', 'mcp']), PaymentRequ
   .meta({ id: 'DiscoveredResourceV2' })
 export type DiscoveredResourceV2 = z.infer<typeof DiscoveredResourceV2>
 export const DiscoveryListV2 = list(2, DiscoveredResourceV2)
+
+export const DiscoveryRootList = z
+  .union([DiscoveryListV2, DiscoveryList])
+  .meta({ examples: [{ x402Version: 2, items: [], pagination: { limit: 100, offset: 0, total: 0 } }] })
 
 const search = <V extends number, I extends z.ZodType>(version: V, item: I) =>
   z.object({

@@ -3,6 +3,8 @@ import {
   DiscoveryListV2,
   DiscoveryMerchantQuery,
   DiscoveryQuery,
+  DiscoveryRootList,
+  DiscoveryRootQuery,
   DiscoverySearchQuery,
   DiscoverySearchResult,
   MerchantResources,
@@ -26,7 +28,12 @@ const registering = {
   UNAVAILABLE: 'The network of an asset has not been reached yet; nothing was registered.',
 }
 
-const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
+const discovery = (
+  id: string,
+  path: string,
+  schema: z.ZodType,
+  query: z.ZodObject = DiscoveryQuery,
+): Operation => ({
   id,
   method: 'get',
   path,
@@ -34,7 +41,7 @@ const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
   summary: 'List the resources that can be paid for, in the format of x402 clients.',
   description:
     'Those that have a URL of their own, each with the ways to pay that are open now, spelled out: the registered ones, then those that settled payments declared.',
-  query: DiscoveryQuery,
+  query,
   answers: { 200: { description: 'One page of resources.', schema } },
   errors: { ...refusals.limited, ...refusals.longResponses },
 })
@@ -114,7 +121,7 @@ export const resourceOperations: Operation[] = [
   },
   discovery('discoverResources', '/api/v1/discovery/resources', DiscoveryList),
   discovery('discoverResourcesV2', '/api/v2/discovery/resources', DiscoveryListV2),
-  discovery('discoverResourcesAtRoot', '/discovery/resources', DiscoveryList),
+  discovery('discoverResourcesAtRoot', '/discovery/resources', DiscoveryRootList, DiscoveryRootQuery),
   search('searchResourcesV2', '/api/v2/discovery/search'),
   search('searchResourcesAtRoot', '/discovery/search'),
   merchant('discoverMerchantV2', '/api/v2/discovery/merchant'),

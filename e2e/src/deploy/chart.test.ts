@@ -80,6 +80,26 @@ test('the chart quotes every variable, and has the proxies of its Ingress', () =
   expect(files['values.yaml']).toContain('trustedProxies: 1')
 })
 
+test('with an Ingress the pods of the chart accept calls from its controller and the gateway only', () => {
+  const files = chartFiles()
+  const controller = [
+    'namespaceSelector:',
+    'matchLabels:',
+    'kubernetes.io/metadata.name: {{ .Values.ingress.controllerNamespace | quote }}',
+  ]
+  const lines = (name: string) =>
+    (files[`templates/${name}-networkpolicy.yaml`] ?? '')
+      .split('\n')
+      .map((line) => line.trim().replace(/^- /, ''))
+  expect(lines('gateway').join('\n')).toContain(
+    ['ports:', 'port: http', '{{- if .Values.ingress.enabled }}', 'from:', ...controller, '{{- end }}'].join(
+      '\n',
+    ),
+  )
+  expect(lines('facilitator-public').join('\n')).toContain(['from:', ...controller].join('\n'))
+  expect(files['values.yaml']).toContain('controllerNamespace: ingress-nginx')
+})
+
 test('no template of the chart is a Secret, nor depends on what is in the cluster; its Job creates the one of the client key', () => {
   const files = chartFiles()
   expect(Object.values(files).filter((text) => /^kind: Secret$|lookup/m.test(text))).toEqual([])

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
 import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
+import { type INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
 import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
 import { parse, stringify } from 'yaml'
 import { base, containersOf, documentsIn, type Manifest, render, root, workloadsOf } from './kustomize'
@@ -43,6 +44,8 @@ type Templates = {
   unless: (expression: string, value: string) => string
   /** For the variables of a service. */
   variables: (expression: string) => string
+  /** A value that is there if the expression is true. */
+  when: (expression: string, value: object) => string
   /** For a text of several lines. */
   text: (value: string) => string
   fill: (yaml: string) => string
@@ -59,6 +62,7 @@ function createTemplates(): Templates {
     line: place('L'),
     unless: (expression, value) => place('U')(`${expression}\n${stringify(value, YAML).trim()}`),
     variables: place('C'),
+    when: (expression, value) => place('W')(`${expression}\n${stringify(value, YAML)}`),
     text: place('T'),
     fill: (yaml) =>
       yaml
@@ -71,6 +75,11 @@ function createTemplates(): Templates {
         .replace(/^( *)(\S+): __U(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
           const [expression, value] = at(index).split('\n')
           return `${indent}{{- if not ${expression} }}\n${indent}${key}: ${value}\n${indent}{{- end }}`
+        })
+        .replace(/^( *)(\S+): __W(\d+)__$/gm, (_, indent: string, key: string, index: string) => {
+          const [expression, ...lines] = at(index).trimEnd().split('\n')
+          const value = lines.map((line) => `\n${indent}  ${line}`).join('')
+          return `${indent}{{- if ${expression} }}\n${indent}${key}:${value}\n${indent}{{- end }}`
         })
         .replace(/^( *)(\S+): __C(\d+)__$/gm, (_, indent: string, key: string, index: string) =>
           [`${indent}${key}:`, ...variablesOf(at(index)).map((line) => `${indent}  ${line}`)].join('\n'),
@@ -176,6 +185,16 @@ function edit(manifest: Manifest, templates: Templates) {
     for (const subject of (manifest as Manifest & { subjects: { namespace: string }[] }).subjects)
       subject.namespace = value('.Release.Namespace | quote')
   if (manifest.kind === 'Ingress') editIngress(manifest as Manifest & IIngress, templates)
+  if (manifest.kind === 'NetworkPolicy') editNetworkPolicy(manifest as Manifest & INetworkPolicy, templates)
+}
+
+/** With an Ingress its controller alone reaches both services: they trust the address of a client that it names. */
+function editNetworkPolicy({ metadata, spec }: Manifest & INetworkPolicy, { value, when }: Templates) {
+  const namespace = value('.Values.ingress.controllerNamespace | quote')
+  const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } }]
+  const [rule] = spec?.ingress ?? []
+  if (metadata.name === 'gateway') Object.assign(rule ?? {}, { from: when('.Values.ingress.enabled', from) })
+  if (metadata.name === 'facilitator-public') Object.assign(rule ?? {}, { from })
 }
 
 function editWorkload(
@@ -317,11 +336,12 @@ function values(manifests: readonly Manifest[]): string {
     ],
     ['Requires the operator of Prometheus.', { podMonitor: { enabled: false } }],
     [
-      'With TLS, for both services. trustedProxies: how many proxies are before the pods, the controller included.',
+      'With TLS, for both services. Pods of controllerNamespace alone reach them. trustedProxies: how many proxies are before the pods, the controller included.',
       {
         ingress: {
           enabled: false,
           className: ingress.spec?.ingressClassName,
+          controllerNamespace: 'ingress-nginx',
           trustedProxies: 1,
           tlsSecretName: 'tollgate-tls',
           hosts: { gateway: 'rpc.example.com', facilitator: 'facilitator.example.com' },

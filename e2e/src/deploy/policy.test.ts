@@ -34,6 +34,24 @@ const STOP_SECONDS: Readonly<Record<string, number>> = {
   gateway: numberIn('apps/gateway/src/stop-times.ts', /MAX_STOP_SECONDS = (\d+)/),
   facilitator: numberIn('packages/service/src/run.ts', /graceSeconds = (\d+)/),
 }
+/** Its routes, as the source has them. */
+const pathsOfFacilitator = [
+  '/',
+  '/console',
+  '/console/assets/index.js',
+  ...readFileSync(join(root, 'apps/facilitator/src/app.ts'), 'utf8').matchAll(
+    /^ +(app|api|apiV2|admin)\.(?:get|post|put|patch|delete)\(\s*'([^']+)'/gm,
+  ),
+].flatMap((route) => {
+  if (typeof route === 'string') return [route]
+  const [, router = '', path = ''] = route
+  const bases: Record<string, string[]> = {
+    api: ['/api/v1'],
+    apiV2: ['/api/v2'],
+    admin: ['/admin', '/api/v1/admin'],
+  }
+  return (bases[router] ?? ['']).map((base) => base + path)
+})
 /** The one Job that calls the API server of Kubernetes, and its container. */
 const [CALLER, CALLING_CONTAINER] = ['facilitator-migrate', 'client-key']
 
@@ -191,7 +209,10 @@ describe.each(renderings)('%s', (_, read) => {
       for (const { to = [] } of spec?.egress ?? []) {
         expect(to).not.toEqual([])
         for (const { ipBlock } of to) {
-          if (ipBlock?.cidr === '0.0.0.0/0') expect(ipBlock.except?.join()).toMatch(/169\.254\./)
+          if (ipBlock?.cidr === '0.0.0.0/0') {
+            expect(ipBlock.except?.join()).toMatch(/169\.254\./)
+            expect(ipBlock.except).toContain('168.63.129.16/32')
+          }
           if (ipBlock?.cidr === '::/0') expect(ipBlock.except).toContain('fd00:ec2::254/128')
         }
       }
@@ -199,13 +220,27 @@ describe.each(renderings)('%s', (_, read) => {
       policies.some(({ spec }) => spec?.ingress?.length && selects(spec.podSelector, labelsOf(workload))),
     )
     expect(reachable.map(nameOf).sort()).toEqual(['facilitator', 'gateway'])
-    // From anywhere the gateway can be called, and nothing else.
+    // From anywhere the gateway can be called, and nothing else, unless a proxy is trusted to name its clients.
     const open = policies.flatMap(({ metadata, spec }) =>
       (spec?.ingress ?? [])
         .filter(({ from = [] }) => from.length === 0)
         .map(({ ports }) => [metadata.name, ports?.map(({ port }) => port)]),
     )
-    expect(open).toEqual([['gateway', ['http']]])
+    const isTrusting = ofKind('Ingress').length > 0
+    expect(open).toEqual(isTrusting ? [] : [['gateway', ['http']]])
+    const controller = {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } },
+    }
+    const gateway = { podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gateway' } } }
+    const callers = (service: string) =>
+      policies
+        .filter(({ spec }) => selects(spec?.podSelector ?? {}, { 'app.kubernetes.io/name': service }))
+        .flatMap(({ spec }) => spec?.ingress ?? [])
+        .filter(({ ports = [] }) => ports.some(({ port }) => port === 'http'))
+        .flatMap(({ from = [] }) => from)
+    expect([callers('gateway'), callers('facilitator')]).toEqual(
+      isTrusting ? [[controller], [gateway, controller]] : [[], [gateway]],
+    )
   })
 
   test('every pod may reach its stores, and the gateway the facilitator', () => {
@@ -223,7 +258,7 @@ describe.each(renderings)('%s', (_, read) => {
       // A resolver can be a pod of any namespace, or at a link-local address of the node.
       expect(names.flatMap(({ to = [] }) => to)).toEqual([
         { namespaceSelector: {} },
-        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] } },
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['168.63.129.16/32', '169.254.169.254/32'] } },
         { ipBlock: { cidr: '::/0', except: ['fd00:ec2::254/128'] } },
       ])
       const calls: Record<string, (string | number)[]> = {
@@ -280,6 +315,36 @@ describe.each(renderings)('%s', (_, read) => {
     expect(configs).toHaveLength(2)
     for (const { data } of configs)
       expect(data?.['TRUSTED_PROXIES']).toBe(ingresses.length === 0 ? undefined : '1')
+  })
+
+  test('the ingress serves each path of the API, and none of the operator’s in any spelling', () => {
+    const isOperators = (path: string) => /(^|\/)admin(\/|$)/.test(path)
+    for (const { spec } of ofKind<IIngress>('Ingress')) {
+      const rules = (spec?.rules ?? []).flatMap(({ http }) => http?.paths ?? [])
+      const open = rules.filter(({ backend }) => backend.service?.name === 'facilitator')
+      const isServed = (path: string) =>
+        open.some(({ path: rule = '', pathType }) =>
+          pathType === 'Exact' ? path === rule : `${path}/`.startsWith(`${rule.replace(/\/$/, '')}/`),
+        )
+      expect(pathsOfFacilitator.filter((path) => !isServed(path))).toEqual(
+        pathsOfFacilitator.filter(isOperators),
+      )
+      for (const path of [
+        '/admin',
+        '/ADMIN/users',
+        '/%61dmin',
+        '/api/v1/admin',
+        '/api/v1/%61dmin',
+        '/API/v1/Admin',
+      ])
+        expect([path, isServed(path)]).toEqual([path, false])
+      // A regular expression or a longer rule of another type would be read differently by each controller.
+      for (const { path, pathType } of open) {
+        expect(path).toMatch(/^[\w./-]+$/)
+        expect(pathType).toBe(path === '/' ? 'Exact' : 'Prefix')
+        expect('/api/v1/admin'.startsWith(`${path}/`)).toBe(false)
+      }
+    }
   })
 
   test('the ingress serves every host by TLS', () => {

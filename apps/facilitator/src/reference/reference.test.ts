@@ -113,6 +113,15 @@ describe('GET /openapi.json', () => {
     expect(guarded).toHaveLength(93)
   })
 
+  test('names the limit of wrong admin tokens at each operation that takes one', () => {
+    const admins = operationsOf(document).filter(({ operation: { security } }) =>
+      security.some((needed) => 'admin' in needed),
+    )
+    expect(admins.length).toBeGreaterThan(20)
+    for (const { path, operation } of admins)
+      expect([path, Object.keys(operation.responses)]).toEqual([path, expect.arrayContaining(['401', '429'])])
+  })
+
   test('names the challenge that a 401 of each kind of operation has', async () => {
     const described = document.components.headers['WWW-Authenticate']!.description
     const challenges: [string, string][] = [

@@ -199,3 +199,16 @@ test('a user has a limit of checks per minute, and of origins', async () => {
   expect(await count(large.email)).toBe(MAX_ORIGINS)
   await facilitator.database.pool.query('DELETE FROM resource_origins')
 })
+
+test('without NODE_ENV no request goes to this machine, neither of a check nor of a webhook', async () => {
+  const { said, url } = await startOrigin()
+  const guarded = await testFacilitator({ variables: { NODE_ENV: '' } })
+  const { accessToken } = await newUser(guarded.api)
+  await newResource(guarded.api, accessToken, { resource: url('weather') })
+  await guarded.ownershipChecks.round()
+  const { resources } = await resourcesOf(guarded.api, {}, accessToken)
+  expect(resources.map(({ ownership }) => ownership)).toEqual(['unreachable'])
+  const hook = { url: url('hooks') }
+  await guarded.api.post('/api/v1/webhooks').set(bearer(accessToken)).send(hook).expect(400, /"url/)
+  expect(said.asked).toBe(0)
+})

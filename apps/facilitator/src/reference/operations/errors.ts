@@ -12,7 +12,10 @@ export const refusals = {
     UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired, or its user is disabled.',
     FORBIDDEN: 'The scope of the client key does not cover this operation.',
   },
-  admin: { UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.' },
+  admin: {
+    UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.',
+    RATE_LIMITED: 'Too many wrong admin tokens from this address; `Retry-After` says when to try again.',
+  },
   passwordChecks: { OVERLOADED: 'Too many passwords are being checked; try again after `Retry-After`.' },
 }
 

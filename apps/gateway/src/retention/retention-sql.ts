@@ -77,6 +77,22 @@ WITH page AS MATERIALIZED (
 SELECT (SELECT count(*) FROM deleted)::int AS rows,
   (SELECT max(id) FROM page HAVING count(*) = $1 AND bool_or(is_old))::text AS next`
 
+/**
+ * Calls show the labels of their keys. The first call that an account still has is enough: a key makes none after its end, and ids ascend
+ * with time.
+ */
+export const DELETE_ACCESS_KEYS = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM access_keys AS key WHERE ${isOld('least(deleted_at, expires_at)')} AND NOT EXISTS (
+    SELECT FROM accounts, LATERAL (SELECT created_at FROM usage WHERE account_id = accounts.id ORDER BY id LIMIT 1) AS first_call
+    WHERE accounts.wallet = key.wallet AND accounts.pricing_plan_id = key.pricing_plan_id
+      AND first_call.created_at <= least(key.deleted_at, key.expires_at))
+  LIMIT $1 FOR UPDATE OF key SKIP LOCKED
+), deleted AS (
+  DELETE FROM access_keys WHERE id IN (SELECT id FROM old) RETURNING id
+)
+${stepOf('deleted')}`
+
 /** Those of hours go with their calls, those of days later. */
 export const deleteUsageTotals = (interval: 'hour' | 'day') => `
 WITH old AS MATERIALIZED (

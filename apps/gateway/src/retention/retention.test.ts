@@ -205,6 +205,43 @@ describe('payments', () => {
   })
 })
 
+describe('access keys', () => {
+  async function key(wallet: string, ended: { deleted?: number; expired?: number }) {
+    const id = randomUUID()
+    await pool.query(
+      `INSERT INTO access_keys (id, hash, wallet, pricing_plan_id, label, deleted_at, expires_at)
+       VALUES ($1, $2, $3, 1, 'app', now() - make_interval(days => $4), now() - make_interval(days => $5))`,
+      [id, randomBytes(32), wallet, ended.deleted ?? null, ended.expired ?? null],
+    )
+    return id
+  }
+  const left = async (ids: readonly string[]) => {
+    const { rows } = await pool.query<{ id: string }>('SELECT id FROM access_keys WHERE id = ANY($1)', [ids])
+    return ids.map((id) => rows.some((row) => row.id === id))
+  }
+
+  test('that ended are deleted once no call of their account shows their label', async () => {
+    const { wallet, paid } = await spender(10)
+    const keys = [
+      await key(wallet, { deleted: 401 }),
+      await key(wallet, { expired: 401 }),
+      await key(wallet, { deleted: 401, expired: -30 }),
+      await key(wallet, { deleted: 399, expired: -30 }),
+      await key(wallet, { expired: 399 }),
+      await key(wallet, { expired: -30 }),
+      await key(wallet, {}),
+    ]
+    const reserved = await paid()
+    await age('usage', 'created_at', 402, [reserved])
+    expect((await run()).rows).toMatchObject({ access_keys: 0 })
+    await ledgers[0].finish(endingOf(reserved))
+    const recent = await paid()
+    await ledgers[0].finish(endingOf(recent))
+    expect((await run()).rows).toMatchObject({ usage: 1, access_keys: 3 })
+    expect(await left(keys)).toEqual([false, false, false, true, true, true, true])
+  })
+})
+
 describe('sessions', () => {
   async function session(...expiredDaysAgo: number[]): Promise<string> {
     const id = randomUUID()

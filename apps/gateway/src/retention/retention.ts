@@ -2,6 +2,7 @@ import { runRetention, type GatewayDatabase, type PoolClient, type RetentionTask
 import { webhookRetentionTasks } from '@tollgate/webhooks'
 import { type Environment } from '../config'
 import {
+  DELETE_ACCESS_KEYS,
   DELETE_FAILED_PAYMENTS,
   DELETE_PAYMENT_IDENTIFIERS,
   DELETE_SESSIONS,
@@ -39,6 +40,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
+  task('access_keys', DELETE_ACCESS_KEYS, periods.RETENTION_USAGE_DAYS),
   task('usage_hours', deleteUsageTotals('hour'), periods.RETENTION_USAGE_DAYS),
   task('usage_days', deleteUsageTotals('day'), periods.RETENTION_USAGE_TOTALS_DAYS),
   ...webhookRetentionTasks(periods.RETENTION_WEBHOOK_DAYS),

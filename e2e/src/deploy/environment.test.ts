@@ -19,7 +19,8 @@ function inputOf(service: Service, from: readonly Manifest[]): ServiceInput {
   const secrets = (container?.env ?? []).map(({ name }) => [name, plausible(name)] as const)
   const mounted = (container?.volumeMounts ?? []).flatMap(({ name, mountPath }) => {
     const volume = pod?.volumes?.find((candidate) => candidate.name === name)
-    const files = Object.entries(dataOf(volume?.configMap?.name))
+    // The keys of providers are in the volume of a Secret, which the manifests only name.
+    const files = volume?.secret ? [] : Object.entries(dataOf(volume?.configMap?.name))
     return files.map(([file, text]) => [join(mountPath, file), text] as const)
   })
   const inNetworks = mounted.flatMap(([, text]) => [...text.matchAll(/: env:(\w+)/g)])

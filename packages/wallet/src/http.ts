@@ -27,17 +27,22 @@ export function createHttp({ timeoutMs, closed }: { timeoutMs: number; closed: A
 
   return {
     /**
-     * Resolves with the headers of the answer: they must arrive in time, its body may take longer.
+     * Resolves with the headers of the answer: they must arrive in time, its body may take longer. A redirect is refused, unless
+     * `redirect` says otherwise.
      *
      * @throws TollgateError ABORTED, CLOSED, TIMEOUT, UNREACHABLE
      */
-    send(url: string, { signal, ...init }: Send = {}): Promise<Response> {
+    send(url: string, { signal, redirect = 'error', ...init }: Send = {}): Promise<Response> {
       const { origin } = new URL(url)
       return inTime(signal, async (stops) => {
         // The body, which anyone may read, follows the caller's signal and `closed`, too.
         const all = AbortSignal.any([stops.timeout, closed, ...(signal ? [signal] : [])])
+        // Cloudflare Workers have no `error`.
+        const mode = redirect === 'error' ? 'manual' : redirect
         try {
-          return await untilStopped(() => fetch(url, { redirect: 'error', ...init, signal: all }), stops)
+          const answer = await untilStopped(() => fetch(url, { ...init, redirect: mode, signal: all }), stops)
+          if (redirect === 'error' && isRedirect(answer)) throw redirected(origin, answer)
+          return answer
         } catch (cause) {
           throw failureOf(cause, stops, `${origin} could not be reached`)
         }
@@ -60,6 +65,19 @@ export function createHttp({ timeoutMs, closed }: { timeoutMs: number; closed: A
       })
     },
   }
+}
+
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
+/** A browser hides the status. */
+const isRedirect = ({ type, status }: Response) => type === 'opaqueredirect' || REDIRECTS.includes(status)
+
+function redirected(origin: string, { body }: Response): TollgateError {
+  void body?.cancel().catch(() => undefined)
+  return new TollgateError(
+    'UNREACHABLE',
+    `${origin} redirects to another address, which is not followed: give the URL without a redirect`,
+  )
 }
 
 type ReadOptions = { signal?: AbortSignal | undefined; maxBytes?: number }

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import lockfile from 'proper-lockfile'
+import { takeFolder, type FolderLock } from './folder-lock.js'
 import { hasCode } from './storage-error.js'
 
 /** A killed holder's lock is free after this, at the latest. */
@@ -17,29 +17,21 @@ type Release = () => Promise<void>
  */
 export async function tryProcessLock(path: string): Promise<Release | undefined> {
   if ((await hasDeadOwner(path)) && !(await evict(path))) return undefined
-  const release = await take(path)
-  if (!release) return undefined
+  const lock = await take(path)
+  if (!lock) return undefined
   const ownerFile = `${path}.owner`
   // Without this file a killed process frees the lock later.
   await writeFile(ownerFile, ourselves, { mode: 0o600 }).catch(ignore)
   return async () => {
-    await unlink(ownerFile).catch(ignore)
-    await release().catch(ignore)
+    if (lock.isHeld()) await unlink(ownerFile).catch(ignore)
+    await lock.release().catch(ignore)
   }
 }
 
-async function take(path: string): Promise<Release | undefined> {
+async function take(path: string): Promise<FolderLock | undefined> {
   try {
-    return await lockfile.lock(path, {
-      lockfilePath: path,
-      realpath: false,
-      stale: STALE_MS,
-      update: STALE_MS / 5,
-      // By default this ends the process.
-      onCompromised: ignore,
-    })
+    return await takeFolder(path, STALE_MS)
   } catch (error) {
-    if (hasCode(error, 'ELOCKED')) return undefined
     if (!hasCode(error, 'ENOENT')) throw error
     // Another process removed the lock meanwhile, unless the whole folder is gone.
     await stat(dirname(path))
@@ -49,15 +41,15 @@ async function take(path: string): Promise<Release | undefined> {
 
 /** One process at a time, and only the owner that is written there now: else it would remove the lock of the next one. */
 async function evict(path: string): Promise<boolean> {
-  const release = await take(`${path}.eviction`)
-  if (!release) return false
+  const lock = await take(`${path}.eviction`)
+  if (!lock) return false
   try {
     if (!(await hasDeadOwner(path))) return false
     await unlink(`${path}.owner`).catch(ignore)
     await rmdir(path).catch(ignore)
     return true
   } finally {
-    await release().catch(ignore)
+    await lock.release().catch(ignore)
   }
 }
 

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileStorage } from '../file-storage.js'
-import { bundleForNode } from '../testing/node-bundle.js'
+import { bundleForNode } from '../testing/bundle.js'
 
 const children: ChildProcess[] = []
 let shared: string

@@ -3,13 +3,10 @@ import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-// @ts-expect-error it has no types
-import internals from 'proper-lockfile/lib/lockfile.js'
 import { isTollgateError } from '../../errors.js'
 import { fileStorage } from '../../file-storage.js'
 import { type WalletStorage } from '../../storage/storage.js'
-
-const { getLocks } = internals as { getLocks(): object }
+import { heldFolders } from '../folder-lock.js'
 
 const print = (value: unknown) =>
   new Promise<void>((resolve) => process.stdout.write(`${JSON.stringify(value)}\n`, () => resolve()))
@@ -57,7 +54,7 @@ const commands: Record<string, (storage: WalletStorage, folder: string) => Promi
   outliveLock: (storage) =>
     storage.lock('name', async () => {
       await print('held')
-      while (Object.keys(getLocks()).length > 0) await setTimeout(20)
+      while (heldFolders.size > 0) await setTimeout(20)
       return 'outlived'
     }),
 

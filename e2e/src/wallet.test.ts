@@ -39,7 +39,7 @@ afterAll(async () => {
   await world.stop()
 }, 30_000)
 
-type Options = Partial<TollgateOptions> & { wallet: unknown }
+type Options = Partial<TollgateOptions> & Pick<TollgateOptions, 'wallet'>
 
 function open(options: Options): Tollgate {
   const tollgate = createTollgate({

@@ -22,7 +22,15 @@ export {
   type NewAccessKey,
   type PaymentRecord,
   type Plan,
+  type PlanCalls,
   type UsageRecord,
-} from './gateway/wire.js'
+} from './gateway/records.js'
 export { createTollgate } from './tollgate.js'
 export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'
+export {
+  type Eip1193Input,
+  type EthersSignerInput,
+  type OfflineSignerInput,
+  type ViemAccountInput,
+  type WalletInput,
+} from './wallets/wallet-input.js'

@@ -135,13 +135,13 @@ describe('a browser bundle', () => {
 })
 
 const MAIN_PROGRAM = `
-import { createTollgate, isTollgateError, type Limits, type Tollgate, type WalletStorage } from '${name}'
+import { createTollgate, isTollgateError, type Limits, type Plan, type Tollgate, type WalletInput, type WalletStorage } from '${name}'
 import { fileStorage } from '${name}/file-storage'
 import { tollgateEip1193 } from '${name}/eip1193'
 
 const storage: WalletStorage = fileStorage('payments')
 const limits: Limits = { assets: [{ network: 'eip155:84532', asset: '0x00', perPayment: 10_000n }] }
-export const open = (wallet: unknown): Tollgate =>
+export const open = (wallet: WalletInput): Tollgate =>
   createTollgate({ url: 'https://gateway.example.com', wallet, limits, storage })
 export async function main(tollgate: Tollgate): Promise<string> {
   try {
@@ -155,16 +155,26 @@ export async function main(tollgate: Tollgate): Promise<string> {
 }
 // @ts-expect-error: a limit needs the most for one payment
 export const noLimit: Limits = { assets: [{ network: 'eip155:84532', asset: '0x00' }] }
+// @ts-expect-error: a number is no wallet
+export const noWallet: WalletInput = 5
+// @ts-expect-error: an object without the functions of a wallet is none
+export const emptyWallet: WalletInput = {}
+// @ts-expect-error: a plan has no such member
+export const misspelled = (plan: Plan) => plan.plan_nmae
 `
 
 const PEERS_PROGRAM = `
-import { type Tollgate } from '${name}'
+import { type Tollgate, type WalletInput } from '${name}'
 import { tollgateProvider } from '${name}/ethers'
 import { tollgateTransport } from '${name}/viem'
 import { tollgateRpcClient } from '${name}/cosmjs'
 import { type RpcClient } from '@cosmjs/tendermint-rpc'
-import { type JsonRpcApiProvider } from 'ethers'
-import { createPublicClient } from 'viem'
+import { type JsonRpcApiProvider, type JsonRpcSigner, type Signer, type Wallet } from 'ethers'
+import { createPublicClient, type EIP1193Provider, type LocalAccount, type WalletClient } from 'viem'
+
+export const wallets = (
+  wallet: Signer | Wallet | JsonRpcSigner | LocalAccount | WalletClient | EIP1193Provider,
+): WalletInput => wallet
 
 export const ofEthers = (tollgate: Tollgate): JsonRpcApiProvider => tollgateProvider(tollgate, 84532)
 export const ofViem = (tollgate: Tollgate): Promise<bigint> =>
@@ -211,6 +221,15 @@ describe.each(RESOLUTIONS)('a strict program that uses %s', (_, extensions, opti
     const flags = ['--types', '', '--lib', 'es2022,dom', '--skipLibCheck', 'true']
     await typeCheck(withPeers, PEERS_PROGRAM + ADAPTERS_TYPED, flags)
   })
+})
+
+test('the first program of the readme has the right types', async () => {
+  const readme = await readFile(join(folder, 'README.md'), 'utf8')
+  await writeFile(join(withPeers, 'readme.ts'), /```ts\n(.*?)```/s.exec(readme)?.[1] ?? '')
+  await link('@types/node', withPeers)
+  const tsc = join(dirname(createRequire(__filename).resolve('typescript/package.json')), 'bin/tsc')
+  const module = ['--module', 'esnext', '--moduleResolution', 'bundler', '--types', 'node', '--skipLibCheck']
+  await node([tsc, '--strict', '--noEmit', '--target', 'es2022', ...module, 'readme.ts'], withPeers)
 })
 
 describe('Node', () => {

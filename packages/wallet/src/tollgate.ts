@@ -29,14 +29,16 @@ import { memoryStorage } from './storage/memory-storage.js'
 import { type WalletStorage } from './storage/storage.js'
 import { recognize } from './wallets/recognize.js'
 import { type Wallet } from './wallets/wallet.js'
+import { type WalletInput } from './wallets/wallet-input.js'
 
+/** `signal` ends the waiting; a payment that was signed stays stored. */
 export type CallOptions = { signal?: AbortSignal }
 
 export type TollgateOptions = {
   /** The gateway's public URL. */
   url: string | URL
   /** An ethers v6 `Signer`, a viem account or wallet client, an EIP-1193 provider, or a CosmJS `OfflineSigner`. */
-  wallet: unknown
+  wallet: WalletInput
   /** The number of a plan of `plans()`. Default: one that the wallet can pay within its limits, with credits left if there is one. */
   plan?: number
   /** Without them nothing is paid. */
@@ -56,11 +58,15 @@ export type TollgateOptions = {
 
 export { type AccountRequest, type BuyOptions, type OpenPayment, type Purchase }
 
+/** The newest records first; `total` counts all there are. */
 export type Page<T> = { data: T[]; total: number }
+/** At most `limit` records, older than the one with the `id` of `before`. */
 export type PageOptions = { limit?: number; before?: string | number }
 
 export type Tollgate = {
+  /** The gateway's, without a slash at its end. */
   url: string
+  /** The wallet's account. */
   address(): Promise<string>
   /** One JSON-RPC call. @throws TollgateError RPC_ERROR with the node's error */
   request<T = unknown>(chain: string, method: string, params?: unknown, options?: CallOptions): Promise<T>
@@ -73,20 +79,27 @@ export type Tollgate = {
   fetch: typeof fetch
   /** A request to a route of the account below the gateway's URL, `/keys…` or `/webhooks…`, in its session. Not for agents. */
   accountFetch(path: string, request?: AccountRequest): Promise<Response>
+  /** What is on sale, with prices. */
   plans(): Promise<Plan[]>
-  /** Of this wallet, on every plan. */
+  /** What this wallet has left, on every plan. */
   credits(): Promise<CreditBalance[]>
+  /** The calls that this wallet's credits paid, also those by access keys. */
   history(page?: PageOptions): Promise<Page<UsageRecord>>
+  /** The payments of this wallet to the gateway. */
   payments(page?: PageOptions): Promise<Page<PaymentRecord>>
   /** Buys the credits of one payment, also if there are some left: of the plan in use, or else of one within the limits. */
   buy(options?: CallOptions & BuyOptions): Promise<Purchase>
   /** The signed payments for credits whose outcome is not known, as the storage has them; `buy()` sends the one of its plan again. */
   openPayments(): Promise<OpenPayment[]>
+  /** Access keys, for programs without a wallet. */
   keys: {
     list(): Promise<AccessKey[]>
+    /** Its secret is in this answer only. */
     create(key: NewAccessKey): Promise<CreatedAccessKey>
+    /** Its calls are refused from now on. */
     delete(id: string): Promise<void>
   }
+  /** Returns a function that removes the listener. */
   on<Name extends keyof TollgateEvents>(
     name: Name,
     listener: (event: TollgateEvents[Name]) => void,

@@ -35,7 +35,7 @@ export const callRow = (record: UsageRecord) => [
   record.id,
   time(record.created_at),
   record.chain_id,
-  record.rpc_method ?? (typeof record['resource'] === 'string' ? record['resource'] : record.transport),
+  record.rpc_method ?? record.resource ?? record.transport,
   record.credits,
   record.outcome,
   record.status_code,

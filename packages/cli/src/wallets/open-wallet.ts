@@ -1,4 +1,4 @@
-import { TollgateError } from '@tollgate/wallet'
+import { TollgateError, type WalletInput } from '@tollgate/wallet'
 import { UsageError } from '../exit-codes'
 import { once } from '../once'
 import { type Output } from '../output/output'
@@ -20,7 +20,7 @@ export type OpenWallet = {
   ecosystem: 'evm' | 'cosmos'
   address: string
   /** For `createTollgate`. */
-  signer: unknown
+  signer: WalletInput
   /** Where the key comes from, in words. */
   source: string
   /** Opens its keystore, which is else opened for the first signature. */

@@ -1,4 +1,8 @@
 import * as v from 'valibot'
+import type * as records from './records.js'
+
+/** A schema whose answers the compiler has found to be `Record`. */
+type SchemaOf<Record> = v.GenericSchema<unknown, Record>
 
 /** What the gateway answers, as far as this package reads it; other members pass through. */
 
@@ -24,8 +28,8 @@ export const Plan = v.looseObject({
       not_served: v.array(v.string()),
     }),
   ),
-})
-export type Plan = v.InferOutput<typeof Plan>
+}) satisfies SchemaOf<records.Plan>
+export type Plan = records.Plan
 
 export const Provider = v.looseObject({
   provider_id: v.string(),
@@ -38,8 +42,11 @@ export const Provider = v.looseObject({
 })
 export type Provider = v.InferOutput<typeof Provider>
 
-export const CreditBalance = v.looseObject({ pricing_plan_id: v.number(), remaining_credits: v.number() })
-export type CreditBalance = v.InferOutput<typeof CreditBalance>
+export const CreditBalance = v.looseObject({
+  pricing_plan_id: v.number(),
+  remaining_credits: v.number(),
+}) satisfies SchemaOf<records.CreditBalance>
+export type CreditBalance = records.CreditBalance
 
 export const UsageRecord = v.looseObject({
   id: v.number(),
@@ -53,8 +60,9 @@ export const UsageRecord = v.looseObject({
   latency_ms: v.nullable(v.number()),
   created_at: v.string(),
   key_label: v.nullable(v.string()),
-})
-export type UsageRecord = v.InferOutput<typeof UsageRecord>
+  resource: v.optional(v.nullable(v.string())),
+}) satisfies SchemaOf<records.UsageRecord>
+export type UsageRecord = records.UsageRecord
 
 export const PaymentRecord = v.looseObject({
   id: v.string(),
@@ -77,8 +85,8 @@ export const PaymentRecord = v.looseObject({
   nonce: v.optional(v.string()),
   decimals: v.nullish(v.number()),
   display_denom: v.nullish(v.string()),
-})
-export type PaymentRecord = v.InferOutput<typeof PaymentRecord>
+}) satisfies SchemaOf<records.PaymentRecord>
+export type PaymentRecord = records.PaymentRecord
 
 export const pageOf = <Item extends v.GenericSchema>(item: Item) =>
   v.looseObject({ data: v.array(item), pagination: v.looseObject({ total: v.number() }) })
@@ -105,21 +113,17 @@ export const AccessKey = v.looseObject({
   spent_credits_today: v.number(),
   created_at: v.string(),
   expires_at: v.nullable(v.string()),
-})
-export type AccessKey = v.InferOutput<typeof AccessKey>
+}) satisfies SchemaOf<records.AccessKey>
+export type AccessKey = records.AccessKey
 
-export const CreatedAccessKey = v.looseObject({ ...AccessKey.entries, key: v.string(), url: v.string() })
-export type CreatedAccessKey = v.InferOutput<typeof CreatedAccessKey>
+export const CreatedAccessKey = v.looseObject({
+  ...AccessKey.entries,
+  key: v.string(),
+  url: v.string(),
+}) satisfies SchemaOf<records.CreatedAccessKey>
+export type CreatedAccessKey = records.CreatedAccessKey
 
-export type NewAccessKey = {
-  label: string
-  expires_at?: string
-  max_credits?: number
-  max_credits_per_day?: number
-  chains?: string[]
-  methods?: string[]
-  origins?: string[]
-}
+export type NewAccessKey = records.NewAccessKey
 
 /** The answer to a purchase, `POST /credits`. */
 export const PurchaseAnswer = v.looseObject({

@@ -1,4 +1,4 @@
-import { type CosmosSigner } from '@tollgate/wallet'
+import { type CosmosSigner, type WalletInput } from '@tollgate/wallet'
 import { buyer } from '../../texts'
 
 type Ecosystem = 'evm' | 'cosmos'
@@ -31,7 +31,7 @@ export type ConnectedWallet = {
   ecosystem: Ecosystem
   address: string
   /** For `createTollgate`; of this address, also when the wallet's user chooses another account. */
-  signer(options: SignerOptions): unknown
+  signer(options: SignerOptions): WalletInput
   /** By personal_sign (EIP-191), or by ADR-036. */
   signText(text: string): Promise<SignedText>
   /** Runs `onChange` when the user has chosen another account; returns what ends it. */

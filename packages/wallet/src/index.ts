@@ -1,3 +1,5 @@
+export { type AssetAmount } from './assets/asset-amount.js'
+export { knownAssets, type KnownAsset } from './assets/known-assets.js'
 export { advice, isTollgateError, TollgateError, type ErrorCode } from './errors.js'
 export { type PaymentEvent, type TollgateEvents } from './events.js'
 export { type AssetLimit, type Limits, type ProposedPayment, type Units } from './limits.js'

@@ -52,9 +52,22 @@ test.each([
   expect(findBreach(given, proposed, spent)?.limit).toBe(breach)
 })
 
-test('says what was spent before, in smallest units', () => {
-  const breach = findBreach(limits({ perDay: 300n }), payment, { today: 250n, inSession: 0n })
-  expect(breach?.message).toContain('A payment of 100, after 250 before, exceeds the limit perDay of 300')
+test('says what was spent before, with the symbol', () => {
+  const usdc = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }
+  const given = { assets: [{ ...usdc, perPayment: '0.01 USDC', perDay: '0.02 USDC' }] }
+  assertLimits(given)
+  const breach = findBreach(given, { ...usdc, amount: 10_000n }, { today: 15_000n, inSession: 0n })
+  expect(breach?.message).toBe(
+    'A payment of 0.01 USDC, after 0.015 USDC before, exceeds the limit perDay of 0.02 USDC',
+  )
+  expect(findBreach(given, { ...usdc, amount: 10_001n }, { today: 0n, inSession: 0n })?.limit).toBe(
+    'perPayment',
+  )
+})
+
+test('refuses an amount with a symbol of an asset that is not known', () => {
+  const given = { assets: [{ network: 'cosmos:cosmoshub-4', asset: 'uatom', perPayment: '1 ATOM' }] }
+  expect(() => assertLimits(given)).toThrow('limits.assets[0].perPayment: must be smallest units')
 })
 
 test.each([['-1'], ['0.5'], ['1e6'], [' 5 '], ['0x10'], [''], ['٣']])(

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
+import { describeAmount, parseAssetAmount, type AssetAmount } from './assets/asset-amount.js'
 import { TollgateError } from './errors.js'
 
-/** In the asset's smallest unit: `10000n` or `'10000'` is 0.01 USDC. */
+/** `'0.01 USDC'` of a known asset, or smallest units: `10000n` or `'10000'` is 0.01 USDC. */
 export type Units = bigint | string
 
 export type AssetLimit = {
@@ -33,8 +34,8 @@ export type Limits = {
   assets: readonly AssetLimit[]
   /** Whom to pay; absent: everyone. */
   recipients?: readonly string[]
-  /** Asked last, before each signature; whatever is not `true` refuses the payment. */
-  approve?(payment: ProposedPayment): boolean | Promise<boolean>
+  /** Asked last, before each signature; whatever is not `true` refuses the payment. `price` is `amount` of a known asset in decimals. */
+  approve?(payment: ProposedPayment & { price?: AssetAmount }): boolean | Promise<boolean>
 }
 
 /** What was signed earlier, of the same asset. */
@@ -59,13 +60,15 @@ export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach
     return { limit: 'recipients', message: `${payTo} is not among the recipients that may be paid` }
 
   const exceeds = (name: 'perPayment' | 'perDay' | 'perSession', total: bigint): Breach | undefined => {
-    const most = limit[name]
-    if (most === undefined || total <= BigInt(most)) return undefined
+    const written = limit[name]
+    if (written === undefined) return undefined
+    const most = unitsOf(written, limit)
+    if (total <= most) return undefined
     const before = total - amount
-    const earlier = before > 0n ? `, after ${before} before,` : ''
+    const earlier = before > 0n ? `, after ${describeAmount(before, payment)} before,` : ''
     return {
       limit: name,
-      message: `A payment of ${amount}${earlier} exceeds the limit ${name} of ${most} for ${asset} on ${network}`,
+      message: `A payment of ${describeAmount(amount, payment)}${earlier} exceeds the limit ${name} of ${describeAmount(most, payment)}`,
     }
   }
   return (
@@ -82,17 +85,21 @@ export function findPriceBreach(listed: ListedPrice, { network, asset, amount }:
   if (isSameAsset(listed, { network, asset }) && amount <= listed.amount) return undefined
   return {
     limit: 'listedPrice',
-    message: `The gateway asks for ${amount} of ${asset} on ${network}, and lists ${listed.amount} of ${listed.asset} on ${listed.network}; nothing was signed`,
+    message: `The gateway asks for ${describeAmount(amount, { network, asset })}, and lists ${describeAmount(listed.amount, listed)}; nothing was signed`,
   }
 }
 
-const UnitsSchema = v.pipe(
-  v.union([v.bigint(), v.string()], 'must be a whole number of smallest units, as bigint or digits'),
-  v.check(
-    (units) => /^[0-9]{1,78}$/.test(String(units)),
-    'must be a whole number of smallest units, as bigint or digits',
-  ),
-)
+const isDigits = (units: Units) => /^[0-9]{1,78}$/.test(String(units))
+
+/** The smallest units of a limit that `assertLimits` took. */
+export function unitsOf(written: Units, asset: Asset): bigint {
+  return isDigits(written) ? BigInt(written) : (parseAssetAmount(String(written), asset) ?? 0n)
+}
+
+const NO_UNITS = 'must be smallest units, as bigint or digits, or an amount of a known asset, as 0.01 USDC'
+const UnitsSchema = v.union([v.bigint(), v.string()], NO_UNITS)
+const isAmountOf = (asset: Asset, written: Units | undefined) =>
+  written === undefined || isDigits(written) || parseAssetAmount(String(written), asset) !== undefined
 const NETWORK = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
 const LimitsSchema = v.strictObject({
   assets: v.array(
@@ -110,6 +117,18 @@ const LimitsSchema = v.strictObject({
           'must be the address of the token: 0x and 40 hexadecimal digits',
         ),
         ['asset'],
+      ),
+      v.forward(
+        v.check((limit) => isAmountOf(limit, limit.perPayment), NO_UNITS),
+        ['perPayment'],
+      ),
+      v.forward(
+        v.check((limit) => isAmountOf(limit, limit.perDay), NO_UNITS),
+        ['perDay'],
+      ),
+      v.forward(
+        v.check((limit) => isAmountOf(limit, limit.perSession), NO_UNITS),
+        ['perSession'],
       ),
     ),
   ),

@@ -1,5 +1,5 @@
 import { TollgateError } from '../errors.js'
-import { isSameAsset, type Limits, type ListedPrice } from '../limits.js'
+import { isSameAsset, unitsOf, type Limits, type ListedPrice } from '../limits.js'
 import { type Ecosystem } from '../wallets/wallet.js'
 import { type CreditBalance, type Plan } from './wire.js'
 
@@ -55,7 +55,7 @@ export const isWithinLimits = (plan: Plan, limits: Limits | undefined): boolean 
   limits?.assets.some(
     (limit) =>
       isSameAsset(limit, { network: networkOf(plan), asset: plan.asset_address }) &&
-      BigInt(plan.amount) <= BigInt(limit.perPayment),
+      BigInt(plan.amount) <= unitsOf(limit.perPayment, limit),
   ) ?? false
 
 const listOf = (plans: readonly Plan[]) =>

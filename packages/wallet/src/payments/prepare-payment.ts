@@ -1,3 +1,4 @@
+import { assetAmount, describeAmount } from '../assets/asset-amount.js'
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
 import {
@@ -171,12 +172,13 @@ export function createPreparePayment(parts: {
     const refused = (cause?: unknown) =>
       new TollgateError(
         'PAYMENT_NOT_APPROVED',
-        `The payment of ${proposed.amount} to ${proposed.payTo} was not approved`,
+        `The payment of ${describeAmount(proposed.amount, proposed)} to ${proposed.payTo} was not approved`,
         { cause },
       )
     const approve = async () => {
       try {
-        return await limits.approve?.(proposed)
+        const price = assetAmount(proposed.amount, proposed)
+        return await limits.approve?.({ ...proposed, ...(price && { price }) })
       } catch (cause) {
         throw refused(cause)
       }
@@ -230,8 +232,8 @@ export function announcePending(events: Events, payment: StoredPayment): () => v
   }
 }
 
-const notSet = ({ amount, asset, network }: Offer) =>
-  `A payment of ${amount} of ${asset} on ${network} is required, and no limits are set`
+const notSet = (offer: Offer) =>
+  `A payment of ${describeAmount(offer.amount, offer)} is required, and no limits are set`
 
 function noPayableOffer({ required, url }: PaymentWish): TollgateError {
   const offered = required.offers.map(({ scheme, network, asset }) => `${scheme} ${asset} on ${network}`)

@@ -82,7 +82,7 @@ describeInBrowser('the console of a buyer', () => {
     isRefusing = true
     await buy(page)
     await page.getByText('Nothing was bought').waitFor()
-    await page.getByText('The wallet did not sign, so nothing was paid.').waitFor()
+    await page.getByText('You did not sign the text in your wallet. Nothing was paid.').waitFor()
     isRefusing = false
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('You have bought 100 credits.').waitFor()
@@ -95,10 +95,7 @@ describeInBrowser('the console of a buyer', () => {
     await connect(page)
     await buy(page)
     await page.getByText('Nothing was bought').waitFor()
-    await page
-      .getByRole('alert')
-      .getByText(/insufficient_funds/)
-      .waitFor()
+    await page.getByRole('alert').getByText('the account that pays has too little of the token').waitFor()
     expect(await world.creditsOf(wallet.address)).toEqual([])
     await page.close()
   })

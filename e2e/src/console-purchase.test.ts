@@ -4,6 +4,7 @@ import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { createTollgate } from '@tollgate/wallet'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type BrowserContext, type Page, type Route } from 'playwright-core'
+import { applyCatalog } from './testing/catalog'
 import { buyButton, connectWallet, openBuyerConsole } from './testing/buyer-console'
 import { accessibilityProblems, LARGE, overflowOf, SMALL } from './testing/console-page'
 import { startObservedWorld, BUDGET, type ObservedWorld } from './testing/observed-world'
@@ -12,6 +13,8 @@ const BOUGHT = 'You have bought 100 credits.'
 const BOUGHT_EARLIER = 'Your earlier purchase of 100 credits is credited.'
 const UNKNOWN = 'The outcome is not known yet'
 const NOTHING = 'Nothing was bought'
+/** How long a payment of a plan lives whose chain stops for longer. */
+const BRIEF_SECONDS = 12
 
 const isPayment = (route: Route) =>
   route.request().method() === 'POST' && 'payment-signature' in route.request().headers()
@@ -324,6 +327,31 @@ describeInBrowser('a purchase in the console', () => {
     await go(page, 'Plans')
     await page.getByText(BOUGHT).waitFor()
     await expectPaidOnce()
+  })
+
+  test('whose chain stops until it has expired is not called broadcast, bought or over before the gateway knows', async () => {
+    const { rpcUrl, anvil } = world.infrastructure
+    const brief = { ...world.plan, id: 9, plan_name: 'Brief', max_timeout_seconds: BRIEF_SECONDS }
+    await applyCatalog(world, { plans: [brief], upstreamUrl: rpcUrl })
+    const page = await browser.openPlans()
+    const { shown, release } = browser.hold()
+    await page.getByRole('button', { name: 'Buy 100 credits of Brief' }).click()
+    await shown
+    process.kill(anvil.pid, 'SIGSTOP')
+    try {
+      release()
+      await page.getByText(/^Expires in \d+ s; after that nothing can be taken\.$/).waitFor()
+      await page.getByText('You may close this page').waitFor()
+      expect(await page.locator('[data-state=active]').textContent()).toContain('Broadcast')
+      await page.getByText('The payment has expired, and its outcome is not known yet').waitFor()
+      expect(await page.getByText(NOTHING).count()).toBe(0)
+    } finally {
+      process.kill(anvil.pid, 'SIGCONT')
+    }
+    expect(await page.getByText(/did not confirm|not approved|sign a new/i).count()).toBe(0)
+    expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET)
+    expect(browser.signatures()).toBe(1)
+    await applyCatalog(world, { plans: [], upstreamUrl: rpcUrl })
   })
 
   test('keeps the focus in the page', async () => {

@@ -1,3 +1,4 @@
+import { counted, nounFor } from './ui/counted'
 import { isolated } from './ui/isolated'
 
 /** All English of the pages, by view. A text with a number or a name in it is a function. */
@@ -9,6 +10,8 @@ export const shared = {
   useDark: 'Use dark colours',
   useLight: 'Use light colours',
   loading: 'Loading',
+  slow: 'This takes longer than usual. The service has not answered yet.',
+  offline: 'You are offline. What this page shows may be out of date.',
   retry: 'Try again',
   refresh: 'Refresh',
   showPassword: 'Show or hide the password',
@@ -39,6 +42,9 @@ export const shared = {
     unavailable: (status: number) =>
       `The service is not available now (${status}). Your input is kept; try again in a moment.`,
     requestId: (id: string) => `Request ${id}`,
+    malformedId: 'This address leads nowhere: its identifier is not one of this service.',
+    usedText: 'The text that you signed was used or has expired. Get a new text, and sign that one.',
+    datesReversed: 'The first date is after the last one. Change one of them.',
   },
   notFound: { title: 'No such page', text: 'This address leads nowhere.', home: 'Go to the first page' },
   smallestUnits: (amount: string) => `${amount} of the smallest unit of the network’s currency`,
@@ -204,7 +210,9 @@ export const merchant = {
     paidForYou: 'paid by the facilitator',
     later: (seconds: string) => `(+${seconds} s)`,
     confirmations: (count: string, required: number | null) =>
-      required === null ? `${count} confirmations` : `${count} confirmations, ${required} required`,
+      required === null
+        ? counted(count, 'confirmation', 'confirmations')
+        : `${counted(count, 'confirmation', 'confirmations')}, ${required} required`,
     pending: {
       title: 'The outcome is not known yet',
       text: 'Do not serve the buyer and do not ask for another payment before it is settled or failed. This page updates itself.',
@@ -320,7 +328,7 @@ export const merchant = {
       `From the next request on, servers with the key “${isolated(title)}” can take no payments. This cannot be undone. Wait for pending payments first: another key cannot finish them.`,
     limits: {
       recipients: (count: number) => (count === 1 ? '1 recipient' : `${count} recipients`),
-      perMinute: (count: string) => `${count} payments/min`,
+      perMinute: (count: string) => `${counted(count, 'payment', 'payments')}/min`,
       fees: (amount: string) => `fees ${amount}/day`,
     },
     form: {
@@ -542,6 +550,10 @@ export const buyer = {
     },
     nameless: 'A wallet without a name',
     notAsked: 'Your wallet is asked for a signature only when you press a button.',
+    notSwitched: (network: string) =>
+      `You did not let your wallet change to ${network}. The payment is made on that network. Nothing was paid.`,
+    cannotSwitch: (network: string) =>
+      `Your wallet could not change to ${network}. Add that network in the wallet, then try again. Nothing was paid.`,
     copyAddress: 'Copy the address',
     cosmosChain: 'Cosmos chain',
     nothingYet: 'Connecting shows your address to this page. It costs nothing and pays nothing.',
@@ -575,15 +587,17 @@ export const buyer = {
     none: 'No calls yet.',
     others: 'others',
     rest: 'REST',
-    failed: (count: string) => `${count} calls failed; those that no node answered were refunded.`,
+    failed: (count: string) =>
+      `${counted(count, 'call', 'calls')} failed; those that no node answered were refunded.`,
   },
   plans: {
     title: 'Plans',
     text: 'Credits do not expire, and stay with your wallet.',
     none: 'No plan is offered at the moment',
-    buy: (credits: number) => `Buy ${credits} credits`,
-    buyPlan: (credits: number, name: string) => `Buy ${credits} credits of ${isolated(name)}`,
-    credits: (count: string) => `${count} credits`,
+    buy: (credits: number) => `Buy ${counted(credits, 'credit', 'credits')}`,
+    buyPlan: (credits: number, name: string) =>
+      `Buy ${counted(credits, 'credit', 'credits')} of ${isolated(name)}`,
+    credits: (count: string) => counted(count, 'credit', 'credits'),
     perCall: (price: string, symbol: string) => `${price} ${symbol} a credit`,
     otherWallet: { evm: 'Paid with an EVM wallet', cosmos: 'Paid with a Cosmos wallet' },
   },
@@ -603,17 +617,25 @@ export const buyer = {
       signed: 'The payment is being sent to the gateway.',
       unsent: 'This browser is offline.',
       unknown: 'The gateway has not said that it has the payment.',
+      late: 'The gateway has not said what became of the payment.',
       lost: 'The gateway has not said what became of the payment.',
     },
     confirmations: (count: number, required: number) => `${count} of ${required} confirmations`,
     ofWallet: (address: string) => `With the wallet ${address}`,
     connectAgain: (address: string) => `Connect ${address} again to go on.`,
     cancelText: 'Nothing is signed yet. After you cancel, a signature in the wallet pays nothing.',
-    bought: (credits: string) => `You have bought ${credits} credits.`,
+    bought: (credits: string) => `You have bought ${counted(credits, 'credit', 'credits')}.`,
     boughtEarlier: (credits: string) =>
-      `Your earlier purchase of ${credits} credits is credited. It was paid once, and nothing else was signed.`,
+      `Your earlier purchase of ${counted(credits, 'credit', 'credits')} is credited. It was paid once, and nothing else was signed.`,
+    countdown: (seconds: number) => `Expires in ${seconds} s; after that nothing can be taken.`,
+    mayClose: {
+      known: 'You may close this page: the gateway goes on by itself.',
+      other: 'You may close this page: it goes on with the same payment when you open it again.',
+    },
+    buyAgainIn: (seconds: number) => `You can buy again in ${seconds} s.`,
+    sameAgain: 'Trying again sends the same payment; your wallet signs no second one.',
     outcomes: {
-      credited: { title: 'Credits added', text: '' },
+      credited: { title: 'Credits added' },
       unsent: {
         title: 'The payment is signed, and perhaps not sent',
         text: 'This browser is offline. It keeps the payment, and sends the same one when it is online again. Do not buy elsewhere meanwhile.',
@@ -624,12 +646,13 @@ export const buyer = {
       },
       known: {
         title: 'The payment is under way',
-        text: 'The gateway has it. Do not sign another one. It is credited as soon as the chain confirms it, also if you close this page.',
+        text: 'The gateway has it. Do not sign another one. It is credited as soon as the chain confirms it.',
       },
-      refused: {
-        title: 'Nothing was bought',
-        text: 'The gateway refused the payment, and took nothing. It is sent again only if you try again.',
+      late: {
+        title: 'The payment has expired, and its outcome is not known yet',
+        text: 'It can be taken no more, but may have been taken before it expired. The gateway looks for it on the chain. Do not pay again until this page says how it ended.',
       },
+      refused: { title: 'Nothing was bought', text: 'The gateway refused the payment, and took nothing.' },
       disputed: {
         title: 'Do not pay again',
         text: 'The payment moved another amount than was signed. Ask the operator of this gateway to decide.',
@@ -638,7 +661,7 @@ export const buyer = {
         title: 'Cancelled',
         text: 'Nothing was paid. Reject the request if your wallet still shows it; a signature there pays nothing.',
       },
-      failed: { title: 'Nothing was bought', text: '' },
+      failed: { title: 'Nothing was bought' },
       elsewhere: {
         title: 'This wallet is buying elsewhere',
         text: 'Another tab of this browser buys credits of this plan just now. Finish or cancel it there; nothing was asked for here.',
@@ -649,21 +672,43 @@ export const buyer = {
       },
       expired: {
         title: 'Nothing was bought',
-        text: 'The gateway never had your earlier payment, and it has expired: it can be taken no more.',
+        text: 'The payment has expired without being taken, and can be taken no more.',
       },
       lost: {
         title: 'It is not known what became of the payment',
         text: 'It has expired, and may have been taken before. Look at the page Payments and at your wallet before you buy again; if the money is gone without credits, ask the operator of this gateway.',
       },
     },
+    /** Why the gateway refused a payment, by the reason that it gives. */
+    reasons: {
+      insufficient_funds:
+        'Nothing was taken: the account that pays has too little of the token. Add funds, then try again.',
+      invalid_payment_requirements:
+        'Nothing was taken: the plan is not for sale in this token just now. Try again later, or choose another plan.',
+      fee_allowance_exceeded:
+        'Nothing was taken: the seller can pay no more network fees today. Try again later.',
+      invalid_exact_evm_payload_authorization_valid_after:
+        'Nothing was taken: the signature is not valid yet. Check the clock of your device, then try again.',
+      payment_expired: 'Nothing was taken: the payment expired before the gateway could send it.',
+      invalid_exact_evm_payload_authorization_valid_before:
+        'Nothing was taken: the payment expired before the gateway could send it.',
+      duplicate_settlement:
+        'This authorization was used before. Look for its purchase on the page Payments before you pay again.',
+      transfer_event_mismatch:
+        'The operator closed this payment without credits. Ask the operator before you pay again.',
+    },
+    declined: {
+      'sign-in': 'You did not sign the text in your wallet. Nothing was paid.',
+      sign: 'You did not confirm the payment in your wallet. Nothing was paid.',
+    },
+    walletFailed: (message: string) => `Your wallet could not sign: ${message}. Nothing was paid.`,
     askAgain: 'Ask again',
     tryIt: 'Try a call',
     advice: {
       ABORTED: 'You cancelled. What was not signed by then is not paid.',
       CLOSED: 'The page was left. What was not signed by then is not paid.',
-      SIGNATURE_REFUSED: 'The wallet did not sign, so nothing was paid.',
       SIGN_IN_REFUSED: 'The gateway did not accept the sign-in; nothing was paid.',
-      PAYMENT_REFUSED: 'Remove the cause, then try again.',
+      PAYMENT_REFUSED: 'The seller refused the payment, and took nothing.',
       PAYMENT_NOT_APPROVED: 'You did not confirm the payment, so nothing was paid.',
       PAYMENT_DISPUTED: 'Do not pay again: ask the operator of this gateway to decide.',
       PAYMENT_PENDING: 'The payment is under way. Ask again; never sign a second one.',
@@ -674,8 +719,8 @@ export const buyer = {
       NO_PAYABLE_OFFER: 'This wallet cannot pay this plan. Choose another plan or wallet.',
       STORAGE_FAILED:
         'This browser does not let the page keep payments, so nothing is paid. Open the page over https, allow its site data, or leave the private window.',
-      UNREACHABLE: 'Look at your connection, then try again.',
-      TIMEOUT: 'Try again.',
+      UNREACHABLE: 'The gateway could not be reached. Look at your connection, then try again.',
+      TIMEOUT: 'The gateway did not answer in time. Try again.',
     },
   },
   approval: {
@@ -814,7 +859,7 @@ export const buyer = {
     answer: 'Answer',
     failed: 'The call was not served',
     charged: (credits: number) => (credits === 1 ? '1 credit charged' : `${credits} credits charged`),
-    remaining: (credits: string) => `${credits} credits left`,
+    remaining: (credits: string) => `${counted(credits, 'credit', 'credits')} left`,
     milliseconds: (count: string) => `${count} ms`,
     elsewhere: 'The same call from anywhere',
     elsewhereText: 'With an access key in the URL, it works like any node:',
@@ -837,13 +882,15 @@ export const operator = {
   overview: {
     title: 'Overview',
     text: 'What needs you now, and how the last 24 hours went.',
-    stuck: 'stuck settlements',
-    reversed: 'settlements reversed for good',
-    lowSigners: 'signers below their threshold',
-    leaderless: 'signers without a leader',
-    failingNodes: 'nodes that fail',
-    suspended: 'suspended assets',
-    open: 'open settlements',
+    stuck: (count: number) => nounFor(count, 'stuck settlement', 'stuck settlements'),
+    reversed: (count: number) =>
+      nounFor(count, 'settlement reversed for good', 'settlements reversed for good'),
+    lowSigners: (count: number) =>
+      nounFor(count, 'signer below its threshold', 'signers below their threshold'),
+    leaderless: (count: number) => nounFor(count, 'signer without a leader', 'signers without a leader'),
+    failingNodes: (count: number) => nounFor(count, 'node that fails', 'nodes that fail'),
+    suspended: (count: number) => nounFor(count, 'suspended asset', 'suspended assets'),
+    open: (count: number) => nounFor(count, 'open settlement', 'open settlements'),
     settled: 'settled in 24 hours',
     failed: 'failed in 24 hours',
     act: 'Look at it',

@@ -1,11 +1,11 @@
+import { allowedStorage, type StoragePlace } from '../ui/allowed-storage'
+
 const KEY = 'tollgate-merchant-refresh-token'
 
 export type TokenStore = ReturnType<typeof createTokenStore>
 
-type Place = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
-
 /** The refresh token, in `lasting` storage if the reader wants to stay signed in, else in that of the tab. */
-export function createTokenStore(tab: Place, lasting: Place) {
+export function createTokenStore(tab: StoragePlace, lasting: StoragePlace) {
   let token = lasting.getItem(KEY) ?? tab.getItem(KEY) ?? undefined
   let isKept = lasting.getItem(KEY) !== null
 
@@ -36,28 +36,8 @@ export function createTokenStore(tab: Place, lasting: Place) {
   }
 }
 
-/** Of a browser that blocks storage: the session ends with the page. */
-function inMemory(): Place {
-  const values = new Map<string, string>()
-  return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => void values.set(key, value),
-    removeItem: (key) => void values.delete(key),
-  }
-}
-
-function allowed(storage: () => Storage): Place {
-  try {
-    const place = storage()
-    place.getItem(KEY)
-    return place
-  } catch {
-    return inMemory()
-  }
-}
-
 export const browserTokenStore = () =>
   createTokenStore(
-    allowed(() => window.sessionStorage),
-    allowed(() => window.localStorage),
+    allowedStorage(() => window.sessionStorage),
+    allowedStorage(() => window.localStorage),
   )

@@ -3,10 +3,12 @@ import { createContext, type ReactNode, useContext, useMemo, useState } from 're
 import { type Method, requestJson, withQuery } from '../api/api'
 import { ApiError, isApiError } from '../api/api-error'
 import { nextOffset } from '../api/next-offset'
+import { allowedStorage } from '../ui/allowed-storage'
 import { longList } from '../ui/long-list'
 
 /** For this tab only: closing it forgets the token. */
 const STORED_TOKEN = 'tollgate-admin-token'
+const storage = allowedStorage(() => window.sessionStorage)
 const REFRESH_INTERVAL_MS = 5_000
 
 type Request = <T>(method: Method, path: string, body?: unknown, signal?: AbortSignal) => Promise<T>
@@ -33,12 +35,12 @@ export const isUnauthorized = (error: unknown) => isApiError(error) && error.sta
 
 export function AdminProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient()
-  const [token, setToken] = useState(() => sessionStorage.getItem(STORED_TOKEN) ?? undefined)
+  const [token, setToken] = useState(() => storage.getItem(STORED_TOKEN) ?? undefined)
   const [isRefused, setIsRefused] = useState(false)
 
   const admin = useMemo<Admin>(() => {
     function signOut() {
-      sessionStorage.removeItem(STORED_TOKEN)
+      storage.removeItem(STORED_TOKEN)
       setToken(undefined)
       queries.removeQueries({ queryKey: ['admin'] })
     }
@@ -47,7 +49,7 @@ export function AdminProvider({ children }: { children: ReactNode }) {
       isRefused,
       async signIn(given) {
         await send(given, ['GET', '/overview'])
-        sessionStorage.setItem(STORED_TOKEN, given)
+        storage.setItem(STORED_TOKEN, given)
         setIsRefused(false)
         setToken(given)
       },

@@ -1,9 +1,17 @@
+import { shared } from '../texts'
 import { Amount } from '../ui/amount'
+import { readableNumber } from '../ui/format'
+import { evmCurrency } from '../ui/native-currency'
 
-type Props = { amount: string | null; symbol: string | null; decimals: number | null }
+type Props = { network: string; amount: string | null; symbol: string | null; decimals: number | null }
 
-/** Of the currency in which a network takes its fees; `none` in words, where there is no amount. */
-export function NativeAmount({ amount, symbol, decimals, none = '?' }: Props & { none?: string }) {
+const EVM_DECIMALS = 18
+
+/** In the currency in which a network takes its fees; `none` in words, where there is no amount. */
+export function NativeAmount({ network, amount, symbol, decimals, none = '?' }: Props & { none?: string }) {
   if (amount === null) return <span>{none}</span>
-  return <Amount amount={amount} decimals={decimals ?? 0} symbol={symbol ?? ''} />
+  const unit = symbol ?? (decimals === EVM_DECIMALS ? evmCurrency(network) : undefined)
+  if (unit === undefined || decimals === null)
+    return <span>{shared.smallestUnits(readableNumber(BigInt(amount)))}</span>
+  return <Amount amount={amount} decimals={decimals} symbol={unit} />
 }

@@ -1,8 +1,9 @@
-import { Anchor, AppShell, Burger, Group, NavLink, Text } from '@mantine/core'
+import { Alert, Anchor, AppShell, Burger, Group, NavLink, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type ComponentType, type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { shared } from '../texts'
+import { useIsOnline } from '../ui/use-is-online'
 import { ColorSchemeButton } from './color-scheme-button'
 import icon from './icon.svg'
 
@@ -27,6 +28,7 @@ type FrameProps = {
 export function Frame({ title, items, account, children }: FrameProps) {
   const [isOpen, { close, toggle }] = useDisclosure(false)
   const [location] = useLocation()
+  const isOnline = useIsOnline()
   useEffect(() => close(), [close, location])
   const button = useRef<HTMLButtonElement>(null)
   useCloseOnEscape(isOpen, () => {
@@ -86,6 +88,7 @@ export function Frame({ title, items, account, children }: FrameProps) {
         ))}
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
+        {!isOnline && <Alert color="yellow" role="status" mb="md" title={shared.offline} />}
         {children}
       </AppShell.Main>
     </AppShell>

@@ -1,11 +1,19 @@
-import { Skeleton, Stack, VisuallyHidden } from '@mantine/core'
+import { Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
+import { useEffect, useState } from 'react'
 import { shared } from '../texts'
 
-/** In the place of what is being read. */
+const SLOW_MS = 5_000
+
+/** In the place of what is being read. A service that does not answer is named after some seconds. */
 export function Loading({ lines = 4 }: { lines?: number }) {
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), SLOW_MS)
+    return () => window.clearTimeout(timer)
+  }, [])
   return (
     <Stack gap="sm" role="status" aria-busy>
-      <VisuallyHidden>{shared.loading}</VisuallyHidden>
+      {isSlow ? <Text size="sm">{shared.slow}</Text> : <VisuallyHidden>{shared.loading}</VisuallyHidden>}
       {Array.from({ length: lines }, (_, at) => (
         <Skeleton key={at} height={at === 0 ? 28 : 18} width={at === 0 ? '40%' : '100%'} />
       ))}

@@ -1,10 +1,15 @@
 const STALE_MS = 5_000
+const REFRESH_MS = 10_000
+
+type ListState = { state: { data: { pages: readonly unknown[] } | undefined } }
+
+const isLong = ({ state }: ListState) => (state.data?.pages.length ?? 0) > 1
 
 /** For infinite queries that may have 100,000 rows. */
 export const longList = {
   /** A list of many pages is read again only when the reader asks for it: all of its pages would be. */
-  staleTime: ({ state }: { state: { data: { pages: readonly unknown[] } | undefined } }): number =>
-    (state.data?.pages.length ?? 0) > 1 ? Infinity : STALE_MS,
+  staleTime: (query: ListState): number => (isLong(query) ? Infinity : STALE_MS),
+  refetchInterval: (query: ListState): number | false => (isLong(query) ? false : REFRESH_MS),
   /** Would compare all rows with each page that is added. */
   structuralSharing: false,
 } as const

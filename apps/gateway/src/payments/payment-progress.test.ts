@@ -6,6 +6,7 @@ const OTHER = `0x${'cd'.repeat(32)}`
 
 const found = (changes: Partial<FoundSettlement> = {}): FoundSettlement => ({
   state: 'pending',
+  reason: null,
   transaction: TRANSACTION,
   confirmations: null,
   requiredConfirmations: 3,
@@ -46,6 +47,13 @@ test.each<Row>([
   ],
   ['settling', {}, found({ state: 'settled', confirmations: 3 }), 'confirmed', /credits follow/],
   ['settling', {}, found({ state: 'failed' }), 'pending', /^Wait: .*do not sign again/],
+  [
+    'settling',
+    {},
+    found({ state: 'failed', reason: 'payment_expired' }),
+    'failed',
+    /expired.*sign a new payment/,
+  ],
   ['settling', {}, found({ state: 'reversed' }), 'pending', /^Wait: .*sent again; do not sign again/],
   ['settling', { transaction: TRANSACTION }, undefined, 'broadcast', /^Wait: the network has not confirmed/],
   [

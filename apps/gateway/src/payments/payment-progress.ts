@@ -10,7 +10,7 @@ type Known = {
 
 export type FoundSettlement = Pick<
   SettlementDetails,
-  'state' | 'transaction' | 'confirmations' | 'requiredConfirmations'
+  'state' | 'reason' | 'transaction' | 'confirmations' | 'requiredConfirmations'
 > & { transactions: Pick<SettlementTransaction, 'acceptedAt' | 'block'>[] }
 
 type PaymentProgress = {
@@ -47,8 +47,10 @@ function stepOf(payment: Known, settlement: FoundSettlement | undefined): Step {
 
 /** Undefined if the facilitator knows no more than the gateway. */
 function settlingStepOf(settlement: FoundSettlement): Step | undefined {
-  const { state, confirmations, requiredConfirmations: required, transactions } = settlement
+  const { state, reason, confirmations, requiredConfirmations: required, transactions } = settlement
   if (state === 'settled') return { step: 'confirmed', next: CREDITS_FOLLOW }
+  // It is final: no chain takes an expired payment, whatever request is still open.
+  if (state === 'failed' && reason !== null && EXPIRY.has(reason)) return { step: 'failed', next: EXPIRED }
   if (state === 'failed') return { step: 'pending', next: waitFor('the outcome is being recorded') }
   if (state === 'reversed')
     return { step: 'pending', next: waitFor('the network dropped the transaction, and it is sent again') }
@@ -86,6 +88,10 @@ const delays: Record<string, string> = {
 
 const NOT_TAKEN = 'The amount was not taken.'
 const EXPIRED = `${NOT_TAKEN} The signature expired before the payment could be settled: sign a new payment.`
+const EXPIRY: ReadonlySet<string> = new Set([
+  'invalid_exact_evm_payload_authorization_valid_before',
+  'payment_expired',
+])
 const advice: Record<string, string> = {
   insufficient_funds: `${NOT_TAKEN} Add funds to the account that pays, then buy again.`,
   invalid_exact_evm_payload_authorization_valid_after: `${NOT_TAKEN} The signature is not valid yet: check the clock of your device, then sign a new payment.`,

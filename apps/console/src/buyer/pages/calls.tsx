@@ -1,3 +1,4 @@
+import { Group } from '@mantine/core'
 import { type UsageRecord } from '@tollgate/wallet'
 import { buyer } from '../../texts'
 import { CsvButton } from '../../ui/csv-button'
@@ -5,6 +6,7 @@ import { Empty } from '../../ui/empty'
 import { readableNumber } from '../../ui/format'
 import { Page } from '../../ui/page'
 import { PagedRows } from '../../ui/paged-rows'
+import { RefreshButton } from '../../ui/refresh-button'
 import { type Column } from '../../ui/rows'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
@@ -69,13 +71,19 @@ export default function Calls() {
 }
 
 function CallRows({ address }: { address: string }) {
+  const pages = useCalls(address)
   return (
-    <PagedRows
-      label={texts.title}
-      pages={useCalls(address)}
-      keyOf={({ id }) => String(id)}
-      columns={columns}
-      empty={<Empty title={texts.none} />}
-    />
+    <>
+      <Group justify="flex-end" mb="xs">
+        <RefreshButton pages={pages} />
+      </Group>
+      <PagedRows
+        label={texts.title}
+        pages={pages}
+        keyOf={({ id }) => String(id)}
+        columns={columns}
+        empty={<Empty title={texts.none} />}
+      />
+    </>
   )
 }

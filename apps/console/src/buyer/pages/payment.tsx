@@ -51,7 +51,7 @@ function Steps({ payment }: { payment: PaymentProgress }) {
   const { step } = payment
   const outcome = step === 'credited' ? 'bought' : step === 'failed' ? 'failed' : 'open'
   const texts = buyer.purchase
-  const steps = stepsOf({ isPriced: true, isSigned: true, payment, outcome })
+  const steps = stepsOf({ stage: 'sent', payment, outcome })
     // A payment that is recorded was signed.
     .filter(({ step: name }) => name !== 'sign-in')
     .map(({ step: name, state }) => ({ ...texts.steps[name], state }))

@@ -1,8 +1,10 @@
+import { Group } from '@mantine/core'
 import { buyer } from '../../texts'
 import { CsvButton } from '../../ui/csv-button'
 import { Empty } from '../../ui/empty'
 import { Page } from '../../ui/page'
 import { PagedRows } from '../../ui/paged-rows'
+import { RefreshButton } from '../../ui/refresh-button'
 import { usePayments, usePlans } from '../data'
 import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
@@ -31,12 +33,17 @@ function PaymentRows({ address }: { address: string }) {
   const pages = usePayments(address)
   const { data: plans } = usePlans()
   return (
-    <PagedRows
-      label={buyer.payments.title}
-      pages={pages}
-      keyOf={({ id }) => id}
-      columns={paymentColumns(plans)}
-      empty={<Empty title={buyer.payments.none} />}
-    />
+    <>
+      <Group justify="flex-end" mb="xs">
+        <RefreshButton pages={pages} />
+      </Group>
+      <PagedRows
+        label={buyer.payments.title}
+        pages={pages}
+        keyOf={({ id }) => id}
+        columns={paymentColumns(plans)}
+        empty={<Empty title={buyer.payments.none} />}
+      />
+    </>
   )
 }

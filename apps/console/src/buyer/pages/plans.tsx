@@ -5,6 +5,7 @@ import { Page } from '../../ui/page'
 import { isUndecided, keyOf } from '../purchase/purchase'
 import { usePurchases } from '../purchase/purchase-context'
 import { PurchasePanel } from '../purchase/purchase-panel'
+import { useMoment } from '../purchase/use-moment'
 import { useWallet } from '../wallets/wallet-context'
 import { PlanList } from './plan-list'
 
@@ -12,7 +13,8 @@ export default function Plans() {
   const { connected } = useWallet()
   const { list, buy } = usePurchases()
   const [pressed, setPressed] = useState<string>()
-  const undecided = new Set(list.filter(isUndecided).map(({ key }) => key))
+  const { now } = useMoment()
+  const undecided = new Set(list.filter((one) => isUndecided(one, now)).map(({ key }) => key))
   return (
     <Page title={buyer.plans.title} text={buyer.plans.text}>
       <Stack gap="lg">

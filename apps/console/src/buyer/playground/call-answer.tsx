@@ -3,7 +3,7 @@ import { buyer } from '../../texts'
 import { Code } from '../../ui/code'
 import { readableNumber } from '../../ui/format'
 import { Section } from '../../ui/section'
-import { failureTexts } from '../purchase/failure-texts'
+import { failureText } from '../purchase/failure-text'
 import { indented } from './examples'
 
 const texts = buyer.playground
@@ -40,10 +40,6 @@ export const CallAnswer = ({ answer }: { answer: Answer }) => (
 
 export const CallFailure = ({ error }: { error: unknown }) => (
   <Alert color="red" role="alert" title={texts.failed}>
-    {failureTexts(error).map((text) => (
-      <Text key={text} size="sm">
-        {text}
-      </Text>
-    ))}
+    <Text size="sm">{failureText(error)}</Text>
   </Alert>
 )

@@ -7,7 +7,7 @@ import { Code } from '../../ui/code'
 import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
 import { type Provider, useProviders } from '../data'
-import { isOf } from '../purchase/purchase'
+import { isAsking, isOf } from '../purchase/purchase'
 import { usePurchases } from '../purchase/purchase-context'
 import { useApproval } from '../wallets/use-approval'
 import { useClient } from '../wallets/use-client'
@@ -45,9 +45,7 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
   const [params, setParams] = useState(JSON.stringify(examples[0]?.params))
   const body = bodyOf(method, params)
   const { list } = usePurchases()
-  const isBuying = list.some(
-    (purchase) => isOf(purchase, { address }) && purchase.isRunning && !purchase.isSigned,
-  )
+  const isBuying = list.some((purchase) => isOf(purchase, { address }) && isAsking(purchase))
   const running = useRef<AbortController>(undefined)
 
   const call = useMutation({
@@ -96,7 +94,7 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            if (body !== undefined) call.mutate({ chain, body })
+            if (body !== undefined && !call.isPending) call.mutate({ chain, body })
           }}
         >
           <Stack gap="sm">
@@ -133,7 +131,9 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
             <Group>
               <Button
                 type="submit"
-                loading={call.isPending}
+                // It is not disabled while a call runs, or it would lose the focus.
+                aria-disabled={call.isPending}
+                {...(call.isPending ? { 'data-disabled': true } : {})}
                 disabled={body === undefined || method === '' || !client}
               >
                 {texts.run}

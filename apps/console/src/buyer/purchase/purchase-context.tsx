@@ -31,19 +31,21 @@ function useContinuedPurchases(purchases: Purchases) {
   useEffect(() => {
     if (!connected) return
     for (const payment of open ?? []) {
-      const { planId, nonce } = payment
+      const { planId, nonce, validUntil } = payment
       const plan = plans?.find(({ id }) => id === planId)
       const shown = purchases.all().find(({ key }) => key === keyOf(connected.address, planId))
-      if (plan && isToContinue(payment, shown)) purchases.resume(connected, plan, { nonce, isSilent: true })
+      if (plan && isToContinue(payment, shown))
+        purchases.resume(connected, plan, { nonce, validUntil, isSilent: true })
     }
   }, [purchases, connected, open, plans])
 
   useEffect(() => {
     const goOn = () => {
       for (const purchase of purchases.all()) {
-        const { plan, nonce, isRunning } = purchase
-        if (connected && !isRunning && isOf(purchase, connected) && statusOf(purchase, true) === 'unknown')
-          purchases.resume(connected, plan, { nonce, isSilent: true })
+        const { plan, nonce, validUntil, run } = purchase
+        const status = statusOf(purchase, { now: Date.now(), isOnline: true })
+        if (connected && run.is !== 'under-way' && isOf(purchase, connected) && status === 'unknown')
+          purchases.resume(connected, plan, { nonce, validUntil, isSilent: true })
       }
     }
     window.addEventListener('online', goOn)
@@ -56,14 +58,3 @@ export function usePurchases() {
   if (!purchases) throw new Error('usePurchases needs a PurchaseProvider')
   return { ...purchases, list: useSyncExternalStore(purchases.subscribe, purchases.all) }
 }
-
-function watchNetwork(listener: () => void) {
-  window.addEventListener('online', listener)
-  window.addEventListener('offline', listener)
-  return () => {
-    window.removeEventListener('online', listener)
-    window.removeEventListener('offline', listener)
-  }
-}
-
-export const useIsOnline = () => useSyncExternalStore(watchNetwork, () => navigator.onLine)

@@ -3,25 +3,28 @@ import { useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { buyer, shared } from '../../texts'
 import { transactionUrl } from '../../ui/explorer'
-import { readableNumber, shortened } from '../../ui/format'
+import { shortened } from '../../ui/format'
 import { Identifier } from '../../ui/identifier'
 import { Section } from '../../ui/section'
 import { useWallet } from '../wallets/wallet-context'
-import { failureTexts } from './failure-texts'
-import { isOf, isUndecided, type Purchase, type PurchaseStatus, statusOf } from './purchase'
-import { useIsOnline, usePurchases } from './purchase-context'
+import { isOf, isUndecided, type Purchase } from './purchase'
+import { usePurchases } from './purchase-context'
+import { outcomeOf, type PurchaseOutcome } from './purchase-outcome'
 import { stepsOf } from './purchase-steps'
 import { StepList } from './step-list'
+import { useMoment } from './use-moment'
 
 const texts = buyer.purchase
 
 /** What a purchase has come to, and what to do. `isPressed`: the reader has just begun it here. */
 export function PurchasePanel({ purchase, isPressed }: { purchase: Purchase; isPressed: boolean }) {
-  const { plan, record, bought, address } = purchase
-  const status = statusOf(purchase, useIsOnline())
+  const { plan, record, run, address } = purchase
+  const moment = useMoment()
+  const outcome = outcomeOf(purchase, moment)
+  const { status } = outcome
   const { connected } = useWallet()
   const isOwn = connected !== undefined && isOf(purchase, connected)
-  const transaction = bought?.transaction ?? record?.transaction ?? undefined
+  const transaction = run.is === 'done' ? run.bought.transaction : (record?.transaction ?? undefined)
   const panel = useRef<HTMLDivElement>(null)
   // The button that was pressed cannot be pressed now, and so has lost the focus.
   useEffect(() => {
@@ -40,15 +43,17 @@ export function PurchasePanel({ purchase, isPressed }: { purchase: Purchase; isP
               <Identifier value={transaction} href={transactionUrl(plan.chain_id, transaction)} />
             </Group>
           )}
-          <Outcome purchase={purchase} status={status} />
-          <Actions purchase={purchase} status={status} isOwn={isOwn} />
+          <Outcome outcome={outcome} />
+          <Actions purchase={purchase} outcome={outcome} isOwn={isOwn} now={moment.now} />
         </Stack>
       </Section>
     </div>
   )
 }
 
-const outcomes: Partial<Record<PurchaseStatus, 'bought' | 'failed'>> = {
+type Status = PurchaseOutcome['status']
+
+const ends: Partial<Record<Status, 'bought' | 'failed'>> = {
   credited: 'bought',
   refused: 'failed',
   failed: 'failed',
@@ -56,11 +61,11 @@ const outcomes: Partial<Record<PurchaseStatus, 'bought' | 'failed'>> = {
   expired: 'failed',
 }
 
-function Steps({ purchase, status }: { purchase: Purchase; status: PurchaseStatus }) {
+function Steps({ purchase, status }: { purchase: Purchase; status: Status }) {
   if (status === 'elsewhere' || status === 'busy') return null
-  const { record, isPriced, isSigned } = purchase
+  const { record, stage } = purchase
   const payment = record ?? undefined
-  const steps = stepsOf({ isPriced, isSigned, payment, outcome: outcomes[status] ?? 'open' })
+  const steps = stepsOf({ stage, payment, outcome: ends[status] ?? 'open' })
   const textOf = (step: (typeof steps)[number]['step']) => {
     if (step === 'confirm' && payment?.confirmations != null)
       return texts.confirmations(payment.confirmations, payment.required_confirmations ?? 1)
@@ -76,65 +81,39 @@ function Steps({ purchase, status }: { purchase: Purchase; status: PurchaseStatu
   )
 }
 
-const colors: Partial<Record<PurchaseStatus, string>> = {
-  credited: 'green',
-  refused: 'red',
-  failed: 'red',
-  disputed: 'red',
-  lost: 'red',
-}
-
-function Outcome({ purchase, status }: { purchase: Purchase; status: PurchaseStatus }) {
-  const { record, error, bought, isEarlier, plan } = purchase
-  if (status === 'asked' || status === 'signed') return null
-  const { title, text } = texts.outcomes[status]
-  const credits = readableNumber(bought?.credits ?? record?.credits ?? plan.credits)
-  const details =
-    status === 'credited'
-      ? isEarlier
-        ? texts.boughtEarlier(credits)
-        : texts.bought(credits)
-      : status === 'known' || status === 'disputed' || status === 'refused'
-        ? (record?.next ?? text)
-        : text
-  const causes =
-    (status === 'failed' || status === 'refused') && error !== undefined ? failureTexts(error) : []
+function Outcome({ outcome }: { outcome: PurchaseOutcome }) {
+  const { color, title, text, countdown, mayClose } = outcome
+  // It changes each second, which a live region would read aloud.
+  const facts = [countdown, mayClose].filter((fact) => fact !== undefined)
   return (
-    <Alert
-      color={colors[status] ?? 'yellow'}
-      role={colors[status] === 'red' ? 'alert' : 'status'}
-      title={title}
-    >
-      {details !== '' && <Text size="sm">{details}</Text>}
-      {causes.map((cause) => (
-        <Text key={cause} size="sm" mt={4}>
-          {cause}
+    <>
+      {title !== undefined && (
+        <Alert color={color} role={color === 'red' ? 'alert' : 'status'} title={title}>
+          <Text size="sm">{text}</Text>
+        </Alert>
+      )}
+      {facts.map((fact) => (
+        <Text key={fact} size="sm">
+          {fact}
         </Text>
       ))}
-    </Alert>
+    </>
   )
 }
 
-const resumable: ReadonlySet<PurchaseStatus> = new Set(['unsent', 'unknown', 'known'])
-const repeatable: ReadonlySet<PurchaseStatus> = new Set([
-  'refused',
-  'failed',
-  'cancelled',
-  'elsewhere',
-  'busy',
-  'expired',
-])
+type ActionProps = { purchase: Purchase; outcome: PurchaseOutcome; isOwn: boolean; now: number }
 
-/** At the reader's own risk, who has read why. */
-const isDismissable: ReadonlySet<PurchaseStatus> = new Set(['lost', 'disputed'])
+const names = {
+  'ask-again': texts.askAgain,
+  'same-again': shared.retry,
+  buy: shared.retry,
+}
 
-type ActionProps = { purchase: Purchase; status: PurchaseStatus; isOwn: boolean }
-
-function Actions({ purchase, status, isOwn }: ActionProps) {
+function Actions({ purchase, outcome: { action }, isOwn, now }: ActionProps) {
   const { connected } = useWallet()
   const { buy, resume, cancel, dismiss } = usePurchases()
-  const { key, plan, address, nonce, isRunning, isOpen } = purchase
-  if (status === 'asked')
+  const { key, plan, address, nonce, validUntil } = purchase
+  if (action === 'cancel')
     return (
       <Group gap="xs">
         <Button variant="default" onClick={() => cancel(key)}>
@@ -145,31 +124,27 @@ function Actions({ purchase, status, isOwn }: ActionProps) {
         </Text>
       </Group>
     )
-  const isResumable = !isRunning && resumable.has(status)
-  const isRepeatable = !isRunning && repeatable.has(status)
-  /** The payment that was refused may have been sent again, and taken, elsewhere: no other one is made in its place. */
-  function repeat() {
+  function act() {
     if (!connected) return
-    if (isOpen && nonce !== undefined) resume(connected, plan, { nonce, isSilent: false })
-    else buy(connected, plan)
+    if (action === 'buy') buy(connected, plan)
+    else resume(connected, plan, { nonce, validUntil, isSilent: false })
   }
+  const name = action !== undefined && action in names ? names[action as keyof typeof names] : undefined
   return (
     <Group gap="xs">
-      {(isResumable || isRepeatable) && !isOwn && (
-        <Text size="sm">{texts.connectAgain(shortened(address))}</Text>
+      {name !== undefined && !isOwn && <Text size="sm">{texts.connectAgain(shortened(address))}</Text>}
+      {name !== undefined && isOwn && <Button onClick={act}>{name}</Button>}
+      {action === 'same-again' && isOwn && (
+        <Text size="sm" c="dimmed">
+          {texts.sameAgain}
+        </Text>
       )}
-      {isResumable && isOwn && (
-        <Button onClick={() => connected && resume(connected, plan, { nonce, isSilent: false })}>
-          {texts.askAgain}
-        </Button>
-      )}
-      {isRepeatable && isOwn && <Button onClick={repeat}>{shared.retry}</Button>}
-      {status === 'credited' && (
+      {action === 'use-credits' && (
         <Anchor component={Link} href="/playground">
           {texts.tryIt}
         </Anchor>
       )}
-      {(isDismissable.has(status) || !isUndecided(purchase)) && (
+      {(action === 'dismiss' || !isUndecided(purchase, now)) && (
         <Button variant="default" onClick={() => dismiss(key)}>
           {shared.close}
         </Button>

@@ -1,18 +1,19 @@
 import { type PaymentProgress, type PurchaseView, stepsOf } from './purchase-steps'
 
-const begun: PurchaseView = { isPriced: false, isSigned: false, payment: undefined, outcome: 'open' }
+const begun: PurchaseView = { stage: 'sign-in', payment: undefined, outcome: 'open' }
 const payment = (step: PaymentProgress['step'], transaction: string | null = null) =>
   ({ step, transaction }) as PaymentProgress
-const signed = { ...begun, isPriced: true, isSigned: true }
+const signed: PurchaseView = { ...begun, stage: 'signed' }
 
 /** One letter for each step: done, active, waiting, failed. */
 test.each<[string, PurchaseView, string]>([
   ['begun', begun, 'awwww'],
-  ['priced', { ...begun, isPriced: true }, 'dawww'],
-  ['refused by the wallet', { ...begun, isPriced: true, outcome: 'failed' }, 'dfwww'],
+  ['priced', { ...begun, stage: 'sign' }, 'dawww'],
+  ['refused by the wallet', { ...begun, stage: 'sign', outcome: 'failed' }, 'dfwww'],
   ['signed', signed, 'ddaww'],
   ['known to the gateway', { ...signed, payment: payment('signed') }, 'ddaww'],
   ['broadcast', { ...signed, payment: payment('broadcast', '0x1') }, 'dddaw'],
+  ['pending, and accepted by no node', { ...signed, payment: payment('pending') }, 'ddaww'],
   ['pending', { ...signed, payment: payment('pending', '0x1') }, 'dddaw'],
   ['confirmed', { ...signed, payment: payment('confirmed', '0x1') }, 'dddda'],
   ['bought', { ...signed, payment: payment('credited', '0x1'), outcome: 'bought' }, 'ddddd'],

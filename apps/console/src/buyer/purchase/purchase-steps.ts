@@ -14,32 +14,40 @@ export type PurchaseStep = (typeof purchaseSteps)[number]
 
 export type StepState = 'done' | 'active' | 'waiting' | 'failed'
 
+/** How far this browser is: `sent` once the payment has left it, even if no answer came. */
+export type Stage = 'sign-in' | 'sign' | 'signed' | 'sent'
+
+export const isSignedAt = (stage: Stage): boolean => stage === 'signed' || stage === 'sent'
+
 /** What the page knows of a purchase under way. */
 export type PurchaseView = {
-  /** The wallet has been asked for the payment, so the sign-in is done. */
-  isPriced: boolean
-  isSigned: boolean
+  stage: Stage
   payment: PaymentProgress | undefined
   outcome: 'open' | 'bought' | 'failed'
 }
 
+/** A payment is broadcast once the gateway names a transaction, or says that it was sent. */
 const reachedBy: Record<PaymentProgress['step'], PurchaseStep> = {
   signed: 'broadcast',
-  pending: 'confirm',
+  pending: 'broadcast',
   broadcast: 'confirm',
   confirmed: 'credit',
   credited: 'credit',
   failed: 'broadcast',
 }
 
+const reachedHere: Record<Stage, PurchaseStep> = {
+  'sign-in': 'sign-in',
+  sign: 'sign',
+  signed: 'broadcast',
+  sent: 'broadcast',
+}
+
 /** The first step that is not done. */
-function currentStep({ isPriced, isSigned, payment }: PurchaseView): PurchaseStep {
-  if (payment) {
-    const isOnChain = payment.step === 'failed' && payment.transaction !== null
-    return isOnChain ? 'confirm' : reachedBy[payment.step]
-  }
-  if (isSigned) return 'broadcast'
-  return isPriced ? 'sign' : 'sign-in'
+function currentStep({ stage, payment }: PurchaseView): PurchaseStep {
+  if (!payment) return reachedHere[stage]
+  const reached = reachedBy[payment.step]
+  return reached === 'broadcast' && payment.transaction !== null ? 'confirm' : reached
 }
 
 export function stepsOf(view: PurchaseView): { step: PurchaseStep; state: StepState }[] {

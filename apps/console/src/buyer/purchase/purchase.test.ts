@@ -8,36 +8,38 @@ import {
   keyOf,
   type Purchase,
   type PurchaseStatus,
+  secondsToNext,
   statusOf,
 } from './purchase'
 import { type PaymentProgress } from './purchase-steps'
 
 const plan = { id: 1, credits: 100 } as Plan
 const asked = begun('0xA', plan)
-const signed: Purchase = { ...asked, isPriced: true, isSigned: true }
-const sent: Purchase = { ...signed, isSent: true }
-const earlier = continued('0xA', plan, '0x01')
+const signed: Purchase = { ...asked, stage: 'signed' }
+const sent: Purchase = { ...signed, stage: 'sent' }
+const earlier = continued('0xA', plan, { nonce: '0x01' })
 const record = (step: PaymentProgress['step'], status = '') =>
-  ({ step, status }) as unknown as PaymentProgress
-const failed = (code: string, before: Purchase, isOpen: boolean): Purchase => ({
+  ({ step, status, transaction: null }) as unknown as PaymentProgress
+const failed = (code: string, before: Purchase, isStored: boolean, isRefused = false): Purchase => ({
   ...before,
-  isRunning: false,
-  isOpen,
-  error: Object.assign(new Error(code), { code }),
+  run: { is: 'stopped', error: Object.assign(new Error(code), { code }), isStored, isRefused },
 })
-const bought = { planId: 1, amount: 1n, transaction: '0x1', credits: 100 }
+const done = { is: 'done', bought: { planId: 1, amount: 1n, transaction: '0x1', credits: 100 } } as const
+/** The payment of `sent`, which ends at second 1000. */
+const ending: Purchase = { ...sent, validUntil: 1000 }
+const MOMENT = { now: 900_000, isOnline: true }
 
 /** `undecided`: buying again could pay twice. */
 test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
   ['begun', asked, 'asked', 'undecided'],
-  ['priced', { ...asked, isPriced: true }, 'asked', 'undecided'],
+  ['priced', { ...asked, stage: 'sign' }, 'asked', 'undecided'],
   ['signed', signed, 'signed', 'undecided'],
   ['sent, and not answered', sent, 'unknown', 'undecided'],
   ['sent, and not known to the gateway', { ...sent, record: null }, 'unknown', 'undecided'],
   ['sent, and known to the gateway', { ...sent, record: record('broadcast') }, 'known', 'undecided'],
   ['sent again after a refusal', { ...sent, record: record('failed') }, 'unknown', 'undecided'],
   ['credited, says the gateway', { ...sent, record: record('credited') }, 'credited', 'undecided'],
-  ['bought', { ...sent, isRunning: false, bought }, 'credited', 'over'],
+  ['bought', { ...sent, run: done }, 'credited', 'over'],
   ['of before, and asked for again', earlier, 'unknown', 'undecided'],
 
   ['rejected by the wallet', failed('SIGNATURE_REFUSED', asked, false), 'failed', 'over'],
@@ -80,7 +82,7 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
   ['refused until it expired', failed('PAYMENT_REFUSED', sent, false), 'refused', 'over'],
   [
     'refused before, and cancelled when it was to be sent again',
-    { ...failed('ABORTED', earlier, true), wasRefused: true },
+    failed('ABORTED', earlier, true, true),
     'refused',
     'over',
   ],
@@ -121,7 +123,7 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
   ),
   [
     'ended meanwhile, of an older version',
-    failed('PAYMENT_NOT_APPROVED', continued('0xA', plan, undefined), false),
+    failed('PAYMENT_NOT_APPROVED', continued('0xA', plan, {}), false),
     'lost',
     'undecided',
   ],
@@ -132,8 +134,8 @@ test.each<[string, Purchase, PurchaseStatus, 'undecided' | 'over']>([
     'undecided',
   ],
 ])('%s | %s', (_name, purchase, status, decision) => {
-  expect(statusOf(purchase, true)).toBe(status)
-  expect(isUndecided(purchase)).toBe(decision === 'undecided')
+  expect(statusOf(purchase, MOMENT)).toBe(status)
+  expect(isUndecided(purchase, MOMENT.now)).toBe(decision === 'undecided')
 })
 
 test('a signed payment of a browser that is offline is perhaps not sent, unless the gateway has it', () => {
@@ -144,7 +146,7 @@ test('a signed payment of a browser that is offline is perhaps not sent, unless 
     failed('UNREACHABLE', sent, true),
     { ...sent, record: record('signed') },
   ]
-  expect(offline.map((purchase) => statusOf(purchase, false))).toEqual([
+  expect(offline.map((purchase) => statusOf(purchase, { ...MOMENT, isOnline: false }))).toEqual([
     'asked',
     'unsent',
     'unsent',
@@ -155,17 +157,56 @@ test('a signed payment of a browser that is offline is perhaps not sent, unless 
 
 test('the gateway is asked until the outcome is known', () => {
   expect(
-    [asked, sent, failed('GATEWAY_ERROR', sent, true), failed('PAYMENT_UNKNOWN', sent, false)].map(
-      isFollowed,
+    [asked, sent, failed('GATEWAY_ERROR', sent, true), failed('PAYMENT_UNKNOWN', sent, false)].map((one) =>
+      isFollowed(one, MOMENT.now),
     ),
   ).toEqual([true, true, true, true])
   const ends = [
-    { ...sent, isRunning: false, bought },
+    { ...sent, run: done },
     { ...sent, record: record('credited') },
     failed('ABORTED', asked, false),
     failed('PAYMENT_REFUSED', sent, true),
   ]
-  expect(ends.map(isFollowed)).toEqual([false, false, false, false])
+  expect(ends.map((one) => isFollowed(one, MOMENT.now))).toEqual([false, false, false, false])
+})
+
+/** The second at which the page looks, and the one at which the gateway answered. */
+test.each<[string, Purchase, number, number, PurchaseStatus]>([
+  ['before its end', ending, 999, 999, 'unknown'],
+  ['at its end, without an answer of the gateway', ending, 1000, 1000, 'late'],
+  ['stopped, at its end', failed('GATEWAY_ERROR', ending, true), 1000, 1000, 'late'],
+  ['unsettled at its end', { ...ending, record: record('pending') }, 1000, 1000, 'late'],
+  ['broadcast before its end', { ...ending, record: record('broadcast') }, 1000, 1000, 'known'],
+  ['refused before its end, and sent again', { ...ending, record: record('failed') }, 1001, 999, 'late'],
+  [
+    'refused since its end, while it is sent again',
+    { ...ending, record: record('failed') },
+    1001,
+    1000,
+    'expired',
+  ],
+  [
+    'refused since its end',
+    failed('PAYMENT_NOT_APPROVED', { ...ending, record: record('failed') }, false),
+    1001,
+    1000,
+    'expired',
+  ],
+  ['credited', { ...ending, record: record('credited') }, 2000, 999, 'credited'],
+])('a payment that is %s', (_name, purchase, second, readAt, status) => {
+  const moment = { now: second * 1000, isOnline: true }
+  expect(statusOf({ ...purchase, readAt: readAt * 1000 }, moment)).toBe(status)
+})
+
+test('an expired payment is followed no more, and another one can be bought when the wallet package signs it', () => {
+  const expired = { ...ending, record: record('failed'), readAt: 1_000_000 }
+  expect(isFollowed(expired, 1_001_000)).toBe(false)
+  expect([1_001_000, 1_059_999, 1_060_000].map((now) => isUndecided(expired, now))).toEqual([
+    true,
+    true,
+    false,
+  ])
+  expect(secondsToNext(expired, 1_001_000)).toBe(59)
 })
 
 const stored = { nonce: '0x01', isRefused: false } as OpenPayment
@@ -174,7 +215,7 @@ test.each<[string, Purchase | undefined, OpenPayment, boolean]>([
   ['refused', undefined, { ...stored, isRefused: true }, false],
   ['being sent', { ...sent, nonce: '0x01' }, stored, false],
   ['shown', { ...failed('GATEWAY_ERROR', sent, true), nonce: '0x01' }, stored, false],
-  ['of a call, after a purchase', { ...sent, isRunning: false, bought, nonce: '0x02' }, stored, true],
+  ['of a call, after a purchase', { ...sent, run: done, nonce: '0x02' }, stored, true],
   ['of another tab', failed('PURCHASE_UNDER_WAY', asked, false), stored, true],
   ['while this page asks', asked, stored, false],
 ])('a payment without an outcome that is %s is sent again: %s', (_name, shown, payment, isSent) => {

@@ -1,5 +1,15 @@
 import { type OpenPayment, type Plan, type Purchase as Bought } from '@tollgate/wallet'
-import { type PaymentProgress } from './purchase-steps'
+import { isSignedAt, type PaymentProgress, type Stage } from './purchase-steps'
+
+/** The work of the wallet package on the purchase. */
+export type Run =
+  | { is: 'under-way' }
+  | { is: 'done'; bought: Bought }
+  /**
+   * `isStored`: this browser still has the payment as one without an outcome. `isRefused`: the gateway has refused it, so it is
+   * sent again only at the press of a button.
+   */
+  | { is: 'stopped'; error: unknown; isStored: boolean; isRefused: boolean }
 
 /** What is known of a purchase, whichever wallet is connected and whichever page is shown. */
 export type Purchase = {
@@ -7,26 +17,22 @@ export type Purchase = {
   /** Who pays; only this wallet goes on with it. */
   address: string
   plan: Plan
-  /** The wallet package works on it. */
-  isRunning: boolean
-  /** The wallet has been asked for the payment, so the sign-in is done. */
-  isPriced: boolean
-  isSigned: boolean
-  /** The payment has been sent without an answer that says what became of it; perhaps it did not arrive. */
-  isSent: boolean
+  stage: Stage
+  run: Run
   /** The payment was signed before the button was pressed, or before this page was opened. */
   isEarlier: boolean
-  /** Of the payment, once it is stored in this browser. */
+  /** The payment's own, once this browser has stored it. */
   nonce: string | undefined
-  /** Of this very payment, as the gateway has it; null: the gateway does not know it. */
+  /** In Unix seconds: no chain takes the payment from then on. */
+  validUntil: number | undefined
+  /** This very payment as the gateway has it; null: the gateway does not know it. */
   record: PaymentProgress | null | undefined
-  bought: Bought | undefined
-  error: unknown
-  /** After the end: whether this browser still has the payment as one whose outcome is not known. */
-  isOpen: boolean
-  /** Of that one: the gateway has refused it, so it is sent again only at the press of a button. */
-  wasRefused: boolean
+  /** When the gateway answered with `record`, in Unix milliseconds. */
+  readAt: number | undefined
 }
+
+/** When and where a purchase is looked at. `now` in Unix milliseconds. */
+export type Moment = { now: number; isOnline: boolean }
 
 export type PurchaseStatus =
   /** Nothing is signed. */
@@ -39,6 +45,8 @@ export type PurchaseStatus =
   | 'unknown'
   /** The gateway has it, and goes on by itself. */
   | 'known'
+  /** It can be taken no more, and may have been taken before: the gateway has not said so. */
+  | 'late'
   | 'credited'
   /** By the gateway; sent again only at the press of a button. */
   | 'refused'
@@ -52,7 +60,7 @@ export type PurchaseStatus =
   | 'elsewhere'
   /** The gateway takes no payment of the wallet just now: another client of it may be paying. */
   | 'busy'
-  /** It can be taken no more, and was not. */
+  /** It can be taken no more, and was not, as the gateway has said since. */
   | 'expired'
   /** It has expired, and may have been taken before. */
   | 'lost'
@@ -67,45 +75,56 @@ export const begun = (address: string, plan: Plan): Purchase => ({
   key: keyOf(address, plan.id),
   address,
   plan,
-  isRunning: true,
-  isPriced: false,
-  isSigned: false,
-  isSent: false,
+  stage: 'sign-in',
+  run: { is: 'under-way' },
   isEarlier: false,
   nonce: undefined,
+  validUntil: undefined,
   record: undefined,
-  bought: undefined,
-  error: undefined,
-  isOpen: false,
-  wasRefused: false,
+  readAt: undefined,
 })
 
-/** Of a payment that was signed before. */
-export const continued = (address: string, plan: Plan, nonce: string | undefined): Purchase => ({
-  ...begun(address, plan),
-  isPriced: true,
-  isSigned: true,
-  isSent: true,
-  isEarlier: true,
-  nonce,
-})
+/** A purchase whose payment was signed before. */
+export const continued = (
+  address: string,
+  plan: Plan,
+  { nonce, validUntil }: Partial<Pick<Purchase, 'nonce' | 'validUntil'>>,
+): Purchase => ({ ...begun(address, plan), stage: 'sent', isEarlier: true, nonce, validUntil })
 
-export function statusOf(purchase: Purchase, isOnline: boolean): PurchaseStatus {
-  const { bought, record, isRunning, isSigned, isSent, isOpen, wasRefused } = purchase
-  const code = codeOf(purchase.error)
-  if (bought !== undefined || record?.step === 'credited') return 'credited'
+/** Nothing is signed yet, so the reader may cancel. */
+export const isAsking = (purchase: Purchase): boolean =>
+  purchase.run.is === 'under-way' && !isSignedAt(purchase.stage)
+
+export function statusOf(purchase: Purchase, moment: Moment): PurchaseStatus {
+  const { record, run } = purchase
+  const code = run.is === 'stopped' ? codeOf(run.error) : undefined
+  if (run.is === 'done' || record?.step === 'credited') return 'credited'
   if (record?.status === 'disputed' || code === 'PAYMENT_DISPUTED') return 'disputed'
+  if (isAsking(purchase)) return 'asked'
+  const isPast = isPastDeadline(purchase, moment.now)
+  if (isPast && isRefusedAfterDeadline(purchase)) return 'expired'
   const isRefused = record?.step === 'failed'
-  if (isRunning && !isSigned) return 'asked'
-  if (!isRunning && isRefused) return 'refused'
-  if (record && !isRefused) return 'known'
-  if (!isRunning && (code === 'PAYMENT_REFUSED' || wasRefused)) return 'refused'
-  if (!isRunning && !isOpen) return endOf(purchase, code)
-  if (!isOnline) return 'unsent'
-  return isSent || !isRunning ? 'unknown' : 'signed'
+  if (run.is === 'stopped' && isRefused) return 'refused'
+  if (record && !isRefused) return isPast && isUnsettled(record) ? 'late' : 'known'
+  if (run.is === 'stopped' && (code === 'PAYMENT_REFUSED' || run.isRefused)) return 'refused'
+  if (run.is === 'stopped' && !run.isStored) return endOf(purchase, code)
+  if (isPast) return 'late'
+  if (!moment.isOnline) return 'unsent'
+  return purchase.stage === 'sent' || run.is === 'stopped' ? 'unknown' : 'signed'
 }
 
-/** Of a purchase whose payment this browser does not have, or has no more. */
+/** No transaction is known that could take the payment. */
+const isUnsettled = ({ step, transaction }: PaymentProgress): boolean =>
+  (step === 'signed' || step === 'pending') && transaction === null
+
+const isPastDeadline = ({ validUntil }: Purchase, now: number): boolean =>
+  validUntil !== undefined && now / 1000 >= validUntil
+
+/** What the gateway said before the deadline may have changed until then. */
+const isRefusedAfterDeadline = ({ record, readAt = 0, validUntil = Infinity }: Purchase): boolean =>
+  record?.step === 'failed' && readAt / 1000 >= validUntil
+
+/** How a purchase ended whose payment this browser does not have, or has no more. */
 function endOf({ isEarlier, nonce, record }: Purchase, code: unknown): PurchaseStatus {
   if (code === 'PAYMENT_UNKNOWN') return 'lost'
   if (code === 'PURCHASE_UNDER_WAY') return 'elsewhere'
@@ -125,25 +144,45 @@ const open: ReadonlySet<PurchaseStatus> = new Set([
   'unsent',
   'unknown',
   'known',
+  'late',
   'disputed',
   'lost',
 ])
 
-/** Whether another purchase on the plan could pay twice. */
-export const isUndecided = (purchase: Purchase): boolean =>
-  purchase.isRunning || open.has(statusOf(purchase, true))
+/** The wallet package signs no other payment until the clocks of browser and chain are surely past the deadline. */
+const CLOCK_SKEW_SECONDS = 60
 
-const followed: ReadonlySet<PurchaseStatus> = new Set(['unsent', 'unknown', 'known', 'lost', 'disputed'])
+/** Seconds until another payment can be signed in the place of one that has expired. */
+export const secondsToNext = ({ validUntil = 0 }: Purchase, now: number): number =>
+  Math.max(0, Math.ceil(validUntil + CLOCK_SKEW_SECONDS - now / 1000))
+
+/** Whether another purchase on the plan could pay twice. */
+export const isUndecided = (purchase: Purchase, now: number): boolean => {
+  const status = statusOf(purchase, { now, isOnline: true })
+  if (status === 'expired') return secondsToNext(purchase, now) > 0
+  return purchase.run.is === 'under-way' || open.has(status)
+}
+
+const followed: ReadonlySet<PurchaseStatus> = new Set([
+  'unsent',
+  'unknown',
+  'known',
+  'late',
+  'lost',
+  'disputed',
+])
 
 /** Whether the gateway is to be asked for the payment. */
-export const isFollowed = (purchase: Purchase): boolean =>
-  (purchase.isRunning && !isCredited(purchase)) || followed.has(statusOf(purchase, true))
-
-const isCredited = ({ record }: Purchase) => record?.step === 'credited'
+export function isFollowed(purchase: Purchase, now: number): boolean {
+  const status = statusOf(purchase, { now, isOnline: true })
+  if (status === 'credited' || status === 'expired') return false
+  return purchase.run.is === 'under-way' || followed.has(status)
+}
 
 /**
  * Whether a payment that this browser has as open is to be sent again without being asked: not one that was refused, and not
  * one that is shown already.
  */
 export const isToContinue = (payment: OpenPayment, shown: Purchase | undefined): boolean =>
-  !payment.isRefused && (shown === undefined || (!shown.isRunning && shown.nonce !== payment.nonce))
+  !payment.isRefused &&
+  (shown === undefined || (shown.run.is !== 'under-way' && shown.nonce !== payment.nonce))

@@ -3,7 +3,17 @@ import { ApiError } from '../../api/api-error'
 import { shared } from '../../texts'
 import { POLL_INTERVAL_MS, readOwnPayment } from '../data'
 import { type ConnectedWallet } from '../wallets/found-wallets'
-import { begun, continued, isFollowed, isOf, isUndecided, keyOf, type Purchase } from './purchase'
+import {
+  begun,
+  continued,
+  isAsking,
+  isFollowed,
+  isOf,
+  isUndecided,
+  keyOf,
+  type Purchase,
+  type Run,
+} from './purchase'
 
 const SLOW_POLL_INTERVAL_MS = 3_000
 
@@ -33,40 +43,28 @@ export function createPurchases(onEnd: () => void) {
   }
 
   async function run(wallet: ConnectedWallet, first: Purchase, isSilent: boolean): Promise<void> {
-    const { key, plan } = first
+    const { key } = first
     const cancel = new AbortController()
     runs.set(key, cancel)
     put(first)
     void follow(key)
-    try {
-      const { runPurchase } = await loadWork()
-      await runPurchase({
-        wallet,
-        plan,
-        isEarlier: first.isEarlier,
-        isSilent,
-        signal: cancel.signal,
-        // A wallet may sign what it was asked in a run that was cancelled.
-        change: (part) => runs.get(key) === cancel && change(key, part),
-      })
-    } catch (error) {
-      change(key, { error })
-    } finally {
-      runs.delete(key)
-      // A record that was not found before may be there now.
-      change(key, { isRunning: false, ...(find(key)?.record === null ? { record: undefined } : {}) })
-      void follow(key)
-      onEnd()
-    }
+    // A wallet may sign what it was asked in a run that was cancelled.
+    const changeOwn = (part: Partial<Purchase>) => runs.get(key) === cancel && change(key, part)
+    const ended = await work(wallet, first, { isSilent, signal: cancel.signal, change: changeOwn })
+    runs.delete(key)
+    // A record that was not found before may be there now.
+    change(key, { run: ended, ...(find(key)?.record === null ? { record: undefined } : {}) })
+    void follow(key)
+    onEnd()
   }
 
   /** Asks the gateway for the purchase's own payment until it has ended. A failed read is repeated. */
   async function follow(key: string): Promise<void> {
     if (following.has(key)) return
     following.add(key)
-    for (let purchase = find(key); purchase && isFollowed(purchase); purchase = find(key)) {
+    for (let purchase = find(key); purchase && isFollowed(purchase, Date.now()); purchase = find(key)) {
       await new Promise((resolve) =>
-        setTimeout(resolve, purchase.isRunning ? POLL_INTERVAL_MS : SLOW_POLL_INTERVAL_MS),
+        setTimeout(resolve, purchase.run.is === 'under-way' ? POLL_INTERVAL_MS : SLOW_POLL_INTERVAL_MS),
       )
       const { nonce, record: known } = find(key) ?? {}
       if (nonce === undefined) continue
@@ -75,8 +73,10 @@ export function createPurchases(onEnd: () => void) {
         known?.step === 'failed' ? undefined : known?.id,
       ).catch(() => undefined)
       if (record === undefined || find(key)?.nonce !== nonce) continue
-      change(key, { record })
-      if (record?.step !== 'credited') continue
+      change(key, { record, readAt: Date.now() })
+      const now = find(key)
+      // The outcome is known: nothing is sent again.
+      if (!now || isFollowed(now, Date.now()) || !runs.has(key)) continue
       runs.get(key)?.abort()
       onEnd()
     }
@@ -93,7 +93,7 @@ export function createPurchases(onEnd: () => void) {
     /** At the press of a button: the wallet may be asked to pay. */
     buy(wallet: ConnectedWallet, plan: Plan) {
       const shown = find(keyOf(wallet.address, plan.id))
-      if (shown && isUndecided(shown)) return
+      if (shown && isUndecided(shown, Date.now())) return
       void run(wallet, begun(wallet.address, plan), false)
     },
 
@@ -101,13 +101,13 @@ export function createPurchases(onEnd: () => void) {
     resume(
       wallet: ConnectedWallet,
       plan: Plan,
-      { nonce, isSilent }: { nonce: string | undefined; isSilent: boolean },
+      { isSilent, ...payment }: Partial<Pick<Purchase, 'nonce' | 'validUntil'>> & { isSilent: boolean },
     ) {
       const key = keyOf(wallet.address, plan.id)
       if (runs.has(key)) return
       const shown = find(key)
-      const record = shown && shown.nonce === nonce ? shown.record : undefined
-      void run(wallet, { ...continued(wallet.address, plan, nonce), record }, isSilent)
+      const { record, readAt } = shown?.nonce === payment.nonce ? (shown ?? {}) : {}
+      void run(wallet, { ...continued(wallet.address, plan, payment), record, readAt }, isSilent)
     },
 
     /** Nothing that was not signed by now is paid. */
@@ -115,10 +115,21 @@ export function createPurchases(onEnd: () => void) {
 
     cancelUnsigned(address: string) {
       for (const purchase of all)
-        if (isOf(purchase, { address }) && !purchase.isSigned) runs.get(purchase.key)?.abort()
+        if (isOf(purchase, { address }) && isAsking(purchase)) runs.get(purchase.key)?.abort()
     },
 
     dismiss: (key: string) => publish(all.filter((one) => one.key !== key)),
+  }
+}
+
+type WorkOptions = { isSilent: boolean; signal: AbortSignal; change: (part: Partial<Purchase>) => void }
+
+async function work(wallet: ConnectedWallet, first: Purchase, options: WorkOptions): Promise<Run> {
+  try {
+    const { runPurchase } = await loadWork()
+    return await runPurchase({ wallet, plan: first.plan, isEarlier: first.isEarlier, ...options })
+  } catch (error) {
+    return { is: 'stopped', error, isStored: false, isRefused: false }
   }
 }
 

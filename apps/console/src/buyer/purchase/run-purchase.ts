@@ -2,7 +2,7 @@ import { type OpenPayment, type Plan } from '@tollgate/wallet'
 import { readCreditedIds, readPaymentProgress } from '../data'
 import { createClient } from '../wallets/create-client'
 import { type ConnectedWallet } from '../wallets/found-wallets'
-import { type Purchase } from './purchase'
+import { type Purchase, type Run } from './purchase'
 
 const LOOK_INTERVAL_MS = 300
 
@@ -14,7 +14,7 @@ export async function runPurchase(parts: {
   isSilent: boolean
   signal: AbortSignal
   change: (part: Partial<Purchase>) => void
-}): Promise<void> {
+}): Promise<Run> {
   const { wallet, plan, isEarlier, isSilent, signal, change } = parts
   const client = createClient(wallet, {
     plans: [plan],
@@ -24,7 +24,7 @@ export async function runPurchase(parts: {
     isSilent,
     onSigned() {
       isSigned = true
-      change({ isPriced: true, isSigned: true })
+      change({ stage: 'signed' })
       void noteStored()
     },
   })
@@ -54,7 +54,8 @@ export async function runPurchase(parts: {
     isLooking = true
     while (!isStopped()) {
       const stored = await findStored().catch(() => undefined)
-      if (stored?.nonce !== undefined && !isStopped()) change({ nonce: stored.nonce })
+      if (stored?.nonce !== undefined && !isStopped())
+        change({ nonce: stored.nonce, validUntil: stored.validUntil })
       if (stored) break
       await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS))
     }
@@ -66,32 +67,29 @@ export async function runPurchase(parts: {
     // An earlier payment that was being sent has expired without being taken.
     isSigned = false
     change({
-      isPriced: true,
-      isSigned: false,
-      isSent: false,
+      stage: 'sign',
       isEarlier: false,
       nonce: undefined,
+      validUntil: undefined,
       record: undefined,
+      readAt: undefined,
     })
   })
   client.on('pending', () => {
-    change({ isPriced: true, isSigned: true, isSent: true, ...(isSigned ? {} : { isEarlier: true }) })
+    change({ stage: 'sent', ...(isSigned ? {} : { isEarlier: true }) })
     void noteStored()
   })
 
   try {
     // Sending a payment again waits for another tab that does: it asks the wallet for no other one.
-    change({ bought: await client.buy({ signal, wait: isEarlier }) })
+    return { is: 'done', bought: await client.buy({ signal, wait: isEarlier }) }
   } catch (error) {
     // If the storage cannot be read, a payment that was signed may be in it.
     const stored = await findStored().catch(() => isSigned)
-    const { nonce, isRefused = false } = typeof stored === 'object' ? stored : {}
-    change({
-      error,
-      isOpen: stored !== undefined && stored !== false,
-      wasRefused: isRefused,
-      ...(nonce === undefined ? {} : { nonce }),
-    })
+    const payment = typeof stored === 'object' ? stored : undefined
+    if (payment?.nonce !== undefined) change({ nonce: payment.nonce, validUntil: payment.validUntil })
+    const isStored = stored !== undefined && stored !== false
+    return { is: 'stopped', error, isStored, isRefused: payment?.isRefused === true }
   } finally {
     isOver = true
     client.close()

@@ -1,6 +1,7 @@
 import { createTollgate, type Limits, type Plan, type ProposedPayment, type Tollgate } from '@tollgate/wallet'
 import { serviceUrl } from '../../api/api'
 import { networkOf } from '../data'
+import { type WalletChain } from './change-chain'
 import { type ConnectedWallet } from './found-wallets'
 
 type ClientOptions = {
@@ -21,12 +22,22 @@ export function createClient(
 ): Tollgate {
   return createTollgate({
     url: serviceUrl,
-    wallet: wallet.signer({ onSigned, isSilent }),
+    wallet: wallet.signer({ onSigned, isSilent, chains: chainsOf(plans) }),
     limits: { ...limitsOf(plan ? [plan] : plans), approve },
     nodes: nodesOf(plans),
     ...(plan ? { plan: plan.id } : {}),
   })
 }
+
+/** A wallet that does not know the chain of a plan reads it through this gateway. */
+const chainsOf = (plans: readonly Plan[]): WalletChain[] =>
+  plans
+    .filter(({ ecosystem }) => ecosystem === 'evm')
+    .map(({ chain_id: id, network: name }) => ({
+      id,
+      name,
+      rpcUrl: `${serviceUrl}/v1/${encodeURIComponent(name)}`,
+    }))
 
 /** The price of the dearest plan of each asset, and its recipients. */
 function limitsOf(plans: readonly Plan[]): Limits {

@@ -1,5 +1,6 @@
 import { type CosmosSigner, type WalletInput } from '@tollgate/wallet'
 import { buyer } from '../../texts'
+import { changeChain, type WalletChain } from './change-chain'
 
 type Ecosystem = 'evm' | 'cosmos'
 
@@ -23,6 +24,8 @@ type SignerOptions = {
   onSigned: () => void
   /** The wallet is asked for no signature. */
   isSilent: boolean
+  /** Chains on which payments are made; a wallet adds those that it does not know. */
+  chains?: readonly WalletChain[]
 }
 
 export type ConnectedWallet = {
@@ -104,15 +107,26 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const nameOf = (name: unknown, rdns: unknown): string =>
   isText(name) ? name : isText(rdns) ? rdns : buyer.wallet.nameless
 
-const signingProvider = (provider: Eip1193, address: string, { onSigned, isSilent }: SignerOptions) => ({
+const signingProvider = (
+  provider: Eip1193,
+  address: string,
+  { onSigned, isSilent, chains = [] }: SignerOptions,
+) => ({
   async request(call: Call) {
     if (call.method === 'eth_requestAccounts') return [address]
     if (isSilent) throw notAsked()
+    const chain = call.method === 'wallet_switchEthereumChain' && chains.find((one) => isWanted(one, call))
+    if (chain) return changeChain((asked) => provider.request(asked), chain)
     const answer = await provider.request(call)
     if (call.method === 'eth_signTypedData_v4') onSigned()
     return answer
   },
 })
+
+function isWanted({ id }: WalletChain, { params = [] }: Call): boolean {
+  const { chainId } = membersOf(params[0])
+  return Number(chainId) === Number(id)
+}
 
 const notAsked = () => new Error(buyer.wallet.notAsked)
 

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import { allowedStorage } from '../../ui/allowed-storage'
 import { type ConnectedWallet, findCosmosWallets, type FoundWallet, watchEvmWallets } from './found-wallets'
 
 type WalletContext = {
@@ -13,6 +14,7 @@ type WalletContext = {
 const Context = createContext<WalletContext | undefined>(undefined)
 
 const LAST_WALLET = 'tollgate-last-wallet'
+const storage = allowedStorage(() => window.localStorage)
 
 export function WalletProvider({ children }: { children: ReactNode }) {
   const [evmWallets, setEvmWallets] = useState<readonly FoundWallet[]>([])
@@ -23,7 +25,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
     () =>
       watchEvmWallets((found) => {
         setEvmWallets((known) => (known.some(({ id }) => id === found.id) ? known : [...known, found]))
-        if (localStorage.getItem(LAST_WALLET) === found.family)
+        if (storage.getItem(LAST_WALLET) === found.family)
           found.connect({ chainId: undefined, isSilent: true }).then(
             (wallet) => setConnected((current) => current ?? wallet),
             () => undefined,
@@ -41,12 +43,12 @@ export function WalletProvider({ children }: { children: ReactNode }) {
       isNew,
       async connect(wallet, chainId) {
         const account = await wallet.connect({ chainId, isSilent: false })
-        localStorage.setItem(LAST_WALLET, wallet.family)
+        storage.setItem(LAST_WALLET, wallet.family)
         setNew(true)
         setConnected(account)
       },
       disconnect() {
-        localStorage.removeItem(LAST_WALLET)
+        storage.removeItem(LAST_WALLET)
         setConnected(undefined)
       },
     }),

@@ -40,6 +40,7 @@ function FeesOf({ fees }: { fees: OperatorFees }) {
   const { network, spent, cap, users, clients, newUsers, error } = fees
   const amount = (value: string | null) => (
     <NativeAmount
+      network={network}
       amount={value}
       symbol={fees.nativeSymbol}
       decimals={fees.nativeDecimals}

@@ -13,18 +13,36 @@ type Figure = { label: string; value: number | null; isBad: boolean; href: strin
 
 /** A figure is bad if someone has to act on it. */
 const figuresOf = ({ settlements, lastDay, signers, assets, nodes }: OperatorOverview): Figure[] => [
-  figure(texts.stuck, settlements.stuck, '/operator/settlements?state=stuck', settlements.error),
   figure(
-    texts.reversed,
+    texts.stuck(settlements.stuck ?? 0),
+    settlements.stuck,
+    '/operator/settlements?state=stuck',
+    settlements.error,
+  ),
+  figure(
+    texts.reversed(settlements.reversedFinal ?? 0),
     settlements.reversedFinal,
     '/operator/settlements?state=reversed-final',
     settlements.error,
   ),
-  figure(texts.lowSigners, signers.low, '/operator/signers', signers.error),
-  figure(texts.leaderless, signers.withoutLeader, '/operator/signers', signers.error),
-  figure(texts.failingNodes, nodes.failing, '/operator/networks', nodes.error),
-  figure(texts.suspended, assets.suspended, '/operator/assets', assets.error),
-  { ...figure(texts.open, settlements.open, '/operator/settlements', settlements.error), isBad: false },
+  figure(texts.lowSigners(signers.low ?? 0), signers.low, '/operator/signers', signers.error),
+  figure(
+    texts.leaderless(signers.withoutLeader ?? 0),
+    signers.withoutLeader,
+    '/operator/signers',
+    signers.error,
+  ),
+  figure(texts.failingNodes(nodes.failing ?? 0), nodes.failing, '/operator/networks', nodes.error),
+  figure(texts.suspended(assets.suspended ?? 0), assets.suspended, '/operator/assets', assets.error),
+  {
+    ...figure(
+      texts.open(settlements.open ?? 0),
+      settlements.open,
+      '/operator/settlements',
+      settlements.error,
+    ),
+    isBad: false,
+  },
   { ...figure(texts.settled, lastDay.settled, '/operator/settlements', lastDay.error), isBad: false },
   { ...figure(texts.failed, lastDay.failed, '/operator/settlements', lastDay.error), isBad: false },
 ]

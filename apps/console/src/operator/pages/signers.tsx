@@ -12,8 +12,8 @@ import { NativeAmount } from '../native-amount'
 
 const texts = operator.signers
 
-const native = ({ nativeSymbol, nativeDecimals }: OperatorSigner, amount: string | null) => (
-  <NativeAmount amount={amount} symbol={nativeSymbol} decimals={nativeDecimals} />
+const native = ({ network, nativeSymbol, nativeDecimals }: OperatorSigner, amount: string | null) => (
+  <NativeAmount network={network} amount={amount} symbol={nativeSymbol} decimals={nativeDecimals} />
 )
 
 function stateOf({ error, isLow, leader, isConfigured }: OperatorSigner) {

@@ -13,7 +13,8 @@ export function Loading({ lines = 4 }: { lines?: number }) {
   }, [])
   return (
     <Stack gap="sm" role="status" aria-busy>
-      {isSlow ? <Text size="sm">{shared.slow}</Text> : <VisuallyHidden>{shared.loading}</VisuallyHidden>}
+      <VisuallyHidden>{shared.loading}</VisuallyHidden>
+      {isSlow && <Text size="sm">{shared.slow}</Text>}
       {Array.from({ length: lines }, (_, at) => (
         <Skeleton key={at} height={at === 0 ? 28 : 18} width={at === 0 ? '40%' : '100%'} />
       ))}

@@ -1,5 +1,15 @@
 import { closeAll } from '@tollgate/testing'
-import { Signature, Transaction, Wallet, ZeroAddress, type BaseWallet, type TransactionLike } from 'ethers'
+import {
+  type BaseWallet,
+  decodeRlp,
+  encodeRlp,
+  Signature,
+  toBeHex,
+  Transaction,
+  type TransactionLike,
+  Wallet,
+  ZeroAddress,
+} from 'ethers'
 import { ownChain, transactionCount } from '../testing/chain'
 import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
 import { outcomeOf } from '../testing/outcome'
@@ -85,13 +95,11 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
   /** With the signature's s negated: valid before EIP-2, and with another hash. */
   function toHighS(payer: BaseWallet): string {
     const transaction = Transaction.from(rawOf(payer, legacyFees))
-    const { r, s, yParity } = transaction.signature!
+    const { s, yParity } = transaction.signature!
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-    const twin = `0x${(order - BigInt(s)).toString(16).padStart(64, '0')}`
-    const v = (recovery: number) => (84532n * 2n + 35n + BigInt(recovery)).toString(16).padStart(6, '0')
-    return transaction.serialized
-      .replace(r.slice(2) + 'a0' + s.slice(2), r.slice(2) + 'a0' + twin.slice(2))
-      .replace(`83${v(yParity)}`, `83${v(1 - yParity)}`)
+    const fields = decodeRlp(transaction.serialized) as string[]
+    const v = 84532n * 2n + 35n + BigInt(1 - yParity)
+    return encodeRlp([...fields.slice(0, 6), toBeHex(v), fields[7]!, toBeHex(order - BigInt(s), 32)])
   }
   test.each<[string, (payer: BaseWallet) => string]>([
     ['a transaction that also sends ether', (payer) => signed(payer, { value: 1n })],

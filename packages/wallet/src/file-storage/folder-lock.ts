@@ -22,7 +22,9 @@ export async function takeFolder(path: string, staleMs: number): Promise<FolderL
 async function make(path: string, staleMs: number): Promise<boolean> {
   if (await isMade(path)) return true
   const time = await timeOf(path).catch(unlessGone)
-  if (time !== undefined && time >= Date.now() - staleMs) return false
+  // Released meanwhile: what is there by now is the lock of another process.
+  if (time === undefined) return isMade(path)
+  if (time >= Date.now() - staleMs) return false
   await rmdir(path).catch(unlessGone)
   return isMade(path)
 }

@@ -55,7 +55,11 @@ export function createPaymentChecks({
       const findRefusal = async (cost: bigint) =>
         (await feeBudget.check(network, caller)) ??
         (payment.transaction || payment.countersigned
-          ? await feeBudget.checkGrant(network, caller, { payer: payment.payer, cost })
+          ? await feeBudget.checkGrant(network, caller, {
+              payer: payment.payer,
+              isGrant: payment.countersigned === undefined,
+              cost,
+            })
           : undefined)
       if (payment.countersigned) return findRefusal(payment.countersigned.fee)
       // Only a refusal is worth asking the chain whether we would pay.

@@ -89,8 +89,9 @@ export function createFeeBudget({
     const budget = createGrantBudget(maxFeesPerDay, shares, unused)
     const isUnproven = ({ payer, clientId }: Claim) =>
       !proven.some((one) => one.payer === payer && one.clientId === clientId)
-    const requestOf = (claim: Claim, cost: bigint): GrantRequest => ({
+    const requestOf = ({ claim, payment }: BatchedClaim, cost: bigint): GrantRequest => ({
       spender: spenderOf(claim),
+      isGrant: payment.countersigned === undefined,
       isUnproven: isUnproven(claim),
       cost,
     })
@@ -108,11 +109,11 @@ export function createFeeBudget({
     async checkGrant(
       network: Network,
       spender: Spender,
-      { payer, cost }: { payer: string; cost: bigint },
+      { payer, ...wanted }: Pick<GrantRequest, 'isGrant' | 'cost'> & { payer: string },
     ): Promise<Refusal | undefined> {
       const budget = await grantBudgetOf(network)
       const refusalOf = (isUnproven: boolean) => {
-        const problem = budget.findProblem({ spender, isUnproven, cost })
+        const problem = budget.findProblem({ spender, isUnproven, ...wanted })
         return problem && !isWait(problem) ? problem : undefined
       }
       const refusal = refusalOf(false)
@@ -152,7 +153,7 @@ export function createFeeBudget({
         const undoing: (() => void)[] = []
         for (const { part, ...one } of splitMaxFee(batch, cost)) {
           const spender = spenderOf(one.claim)
-          const grant = needsGrant(one) ? granting.requestOf(one.claim, part) : undefined
+          const grant = needsGrant(one) ? granting.requestOf(one, part) : undefined
           const problem = ledger.findRefusal(spender, part) ?? (grant && granting.findProblem(grant))
           if (problem) {
             over.set(one.claim, problem)
@@ -171,9 +172,7 @@ export function createFeeBudget({
       return {
         findUsedUp: (one) =>
           ledger.findUsedUpRefusal(spenderOf(one.claim)) ??
-          (needsGrant(one)
-            ? granting.findProblem(granting.requestOf(one.claim, wastableFee(one)))
-            : undefined),
+          (needsGrant(one) ? granting.findProblem(granting.requestOf(one, wastableFee(one))) : undefined),
 
         take(batch, cost) {
           const { over, undo } = takeParts(batch, cost)
@@ -196,9 +195,9 @@ export function createFeeBudget({
           const parts = splitMaxFee(batch, cost)
           const clientParts = parts.map(({ claim, part }) => ({ clientId: claim.clientId, part }))
           await store.record(session, hash, feeSharesByClient(clientParts))
-          const recorded = parts.filter(needsGrant).map(({ claim, part }) => {
-            const { isUnproven } = granting.requestOf(claim, part)
-            return { settlementId: claim.id, clientId: claim.clientId, part, isUnproven }
+          const recorded = parts.filter(needsGrant).map(({ part, ...one }) => {
+            const { isUnproven } = granting.requestOf(one, part)
+            return { settlementId: one.claim.id, clientId: one.claim.clientId, part, isUnproven }
           })
           if (recorded.length > 0) await grants.record(session, hash, recorded)
         },

@@ -17,6 +17,7 @@ const spender = (changes: Partial<Spender> = {}): Spender => ({
 const unused = (fees: bigint, changes: Partial<UnusedGrants> = {}): UnusedGrants => ({
   clientId: 'one',
   userId: 1,
+  isGrant: true,
   isUnproven: false,
   isPending: false,
   payments: 50,
@@ -31,13 +32,25 @@ const ofCapped = { of: spender({ maxFeesPerDay: 300n }) }
 type Expected = 'fits' | 'waits' | 'is refused'
 
 describe('a grant', () => {
-  test.each<[string, UnusedGrants, { isUnproven: boolean; of?: Spender }, Expected]>([
+  test.each<[string, UnusedGrants, { isUnproven: boolean; isGrant?: boolean; of?: Spender }, Expected]>([
     ['to an unproven payer, up to the part', unused(2_400n, toUnproven), toUnproven, 'fits'],
     ['to one past what others wasted', unused(2_401n, toUnproven), toUnproven, 'is refused'],
     ['to one past what may still settle', unused(2_401n, { ...toUnproven, ...pending }), toUnproven, 'waits'],
     ['to a proven one, whatever others waste', unused(5_000n, toUnproven), { isUnproven: false }, 'fits'],
     ['to any payer of a key, past all waste', unused(9_901n), { isUnproven: false }, 'is refused'],
     ['to any payer of a key, past too many', unused(9_901n, pending), { isUnproven: false }, 'waits'],
+    [
+      'that is no grant but our signature, whatever grants were wasted',
+      unused(DAILY_LIMIT, toUnproven),
+      { ...toUnproven, isGrant: false },
+      'fits',
+    ],
+    [
+      'that is our signature, past such fees that were wasted',
+      unused(2_401n, { ...toUnproven, isGrant: false }),
+      { ...toUnproven, isGrant: false },
+      'is refused',
+    ],
     [
       'of another user, whatever one wastes',
       unused(DAILY_LIMIT, toUnproven),
@@ -62,9 +75,10 @@ describe('a grant', () => {
       { ...toUnproven, ...ofCapped },
       'is refused',
     ],
-  ])('%s', (_, row, { isUnproven, of = spender() }, expected) => {
+  ])('%s', (_, row, { isUnproven, isGrant = true, of = spender() }, expected) => {
     const problem = createGrantBudget(DAILY_LIMIT, shares, [row]).findProblem({
       spender: of,
+      isGrant,
       isUnproven,
       cost: COST,
     })
@@ -74,7 +88,7 @@ describe('a grant', () => {
 
   test('counts at once for the ones after it, until it is given back', () => {
     const budget = createGrantBudget(DAILY_LIMIT, shares, [])
-    const request = { spender: spender(), isUnproven: true, cost: 1_000n }
+    const request = { spender: spender(), isGrant: true, isUnproven: true, cost: 1_000n }
     for (let taken = 0; taken < 3; taken++) budget.take(request)
     expect(budget.findProblem(request)).toMatchObject({ waitsFor: expect.any(String) as string })
     budget.giveBack(request)

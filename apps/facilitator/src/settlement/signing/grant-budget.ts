@@ -2,12 +2,14 @@ import { type Refusal } from '@tollgate/chains'
 import { feeLimitsOf, type DefaultShares, type Spender } from './fee-allowance'
 
 /**
- * Fee grants of 24 hours for payments of one client key, without those that their payment used. A payer is unproven while it has no
+ * Fee grants of 24 hours for payments of one client key, or fees that our signature pays (not `isGrant`), without those that their
+ * payment used. The two are counted apart: whoever wastes grants leaves room for payments that our signer signs too. A payer is unproven while it has no
  * more settled payments of the user than wasted grants.
  */
 export type UnusedGrants = {
   clientId: string
   userId: number
+  isGrant: boolean
   isUnproven: boolean
   /** The payment may still settle; if not, the grants are wasted. */
   isPending: boolean
@@ -16,8 +18,8 @@ export type UnusedGrants = {
   fees: bigint
 }
 
-/** One grant, before it is signed. `cost`: what it adds to the maximum fee. */
-export type GrantRequest = { spender: Spender; isUnproven: boolean; cost: bigint }
+/** One grant or fee, before it is signed. `cost`: what it adds to the maximum fee. */
+export type GrantRequest = Pick<UnusedGrants, 'isGrant' | 'isUnproven'> & { spender: Spender; cost: bigint }
 
 /** The grant may fit once payments that hold the room have settled. */
 export type Wait = { waitsFor: string }
@@ -65,7 +67,7 @@ export function createGrantBudget(
 
   function count(request: GrantRequest, { fees, payments }: Sum): void {
     for (const { account, part } of limitsOf(request))
-      add(sumName(account, part, { isPending: true }), { fees, payments })
+      add(sumName(account, part, { ...request, isPending: true }), { fees, payments })
   }
 
   return {
@@ -75,8 +77,8 @@ export function createGrantBudget(
       for (const { account, part, limit } of limitsOf(request)) {
         const isOver = ({ fees, payments }: Sum) =>
           fees + request.cost > limit && payments + 1 > part.payments
-        const wasted = sumOf(sumName(account, part, { isPending: false }))
-        const pending = sumOf(sumName(account, part, { isPending: true }))
+        const wasted = sumOf(sumName(account, part, { ...request, isPending: false }))
+        const pending = sumOf(sumName(account, part, { ...request, isPending: true }))
         const whose = `${part.of} of ${account}`
         if (isOver(wasted)) {
           const detail = `grants of ${wasted.fees} to ${whose} settled nothing within a day; they may come to ${limit}, in the smallest native unit`
@@ -99,5 +101,8 @@ const keyName = ({ clientId }: { clientId: string }) => `the client key ${client
 const userName = ({ userId }: { userId: number }) => `user ${userId}`
 const partsOf = ({ isUnproven }: { isUnproven: boolean }): Part[] =>
   isUnproven ? [OF_UNPROVEN, OF_ALL] : [OF_ALL]
-const sumName = (account: string, { of }: Part, { isPending }: { isPending: boolean }) =>
-  `${account}: ${isPending ? 'pending' : 'wasted'} grants to ${of}`
+const sumName = (
+  account: string,
+  { of }: Part,
+  { isPending, isGrant }: Pick<UnusedGrants, 'isPending' | 'isGrant'>,
+) => `${account}: ${isPending ? 'pending' : 'wasted'} ${isGrant ? 'grants' : 'fees'} to ${of}`

@@ -8,7 +8,7 @@ import { type UnusedGrants } from './grant-budget'
  */
 const GRANTED = `
 granted AS (
-  SELECT g.client_id, c.user_id, s.payer, g.part, g.is_unproven,
+  SELECT g.client_id, c.user_id, s.payer, g.part, g.is_unproven, t.is_fee_grant,
     l.is_last AND s.status = 'settled' AS is_used,
     l.is_last AND s.status IN ('claimed', 'signed') AND s.created_at <= t.signed_at AND s.id <> ALL($2) AS is_pending
   FROM transactions t JOIN fee_grants g ON g.transaction_id = t.id
@@ -23,9 +23,9 @@ granted AS (
 
 const UNUSED = `
 WITH ${GRANTED}
-SELECT client_id AS "clientId", user_id AS "userId", is_unproven AS "isUnproven", is_pending AS "isPending",
-  count(*)::int AS payments, sum(part) AS fees
-FROM granted WHERE NOT is_used GROUP BY client_id, user_id, is_unproven, is_pending`
+SELECT client_id AS "clientId", user_id AS "userId", is_fee_grant AS "isGrant", is_unproven AS "isUnproven",
+  is_pending AS "isPending", count(*)::int AS payments, sum(part) AS fees
+FROM granted WHERE NOT is_used GROUP BY client_id, user_id, is_fee_grant, is_unproven, is_pending`
 
 /** $3 payers, $4 client keys, one of each for a payment. Payments to other users prove nothing: a payer can be its own merchant. */
 const PROVEN = `

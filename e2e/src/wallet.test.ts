@@ -192,8 +192,9 @@ describe('limits', () => {
   test('ask the callback with what will be paid', async () => {
     const approve = jest.fn(() => true)
     await open({ wallet: await world.newPayer(), limits: { ...cent, approve } }).buy()
+    const price = { value: '0.01', decimals: 6, symbol: 'USDC' }
     expect(approve.mock.calls).toEqual([
-      [{ url: `${world.gateway.url}/credits`, ...asset, payTo: world.plan.pay_to, amount: PRICE }],
+      [{ url: `${world.gateway.url}/credits`, ...asset, payTo: world.plan.pay_to, amount: PRICE, price }],
     ])
   })
 })

@@ -24,8 +24,8 @@ export function refusalsOf({ paths, components }: Reference): Set<string> {
     Object.entries(responses).flatMap(([status, response]) => {
       const whole =
         '$ref' in response ? components.responses[response.$ref.split('/').at(-1) ?? ''] : response
-      return [...JSON.stringify(whole).matchAll(/"const":"([A-Z_]+)"/g)].map(
-        ([, code]) => `${status} ${code}`,
+      return [...JSON.stringify(whole).matchAll(/"enum":\["([A-Z_",]+)"\]/g)].flatMap(([, codes = '']) =>
+        codes.split('","').map((code) => `${status} ${code}`),
       )
     }),
   )

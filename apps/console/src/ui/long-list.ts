@@ -1,7 +1,7 @@
 const STALE_MS = 5_000
 const REFRESH_MS = 10_000
 
-type ListState = { state: { data: { pages: readonly unknown[] } | undefined } }
+type ListState = { state: { data: { pages: readonly unknown[] } | undefined; status?: string } }
 
 const isLong = ({ state }: ListState) => (state.data?.pages.length ?? 0) > 1
 
@@ -9,7 +9,9 @@ const isLong = ({ state }: ListState) => (state.data?.pages.length ?? 0) > 1
 export const longList = {
   /** A list of many pages is read again only when the reader asks for it: all of its pages would be. */
   staleTime: (query: ListState): number => (isLong(query) ? Infinity : STALE_MS),
-  refetchInterval: (query: ListState): number | false => (isLong(query) ? false : REFRESH_MS),
+  /** After an error the reader decides, so that a page that fails is not asked for again and again. */
+  refetchInterval: (query: ListState): number | false =>
+    isLong(query) || query.state.status === 'error' ? false : REFRESH_MS,
   /** Would compare all rows with each page that is added. */
   structuralSharing: false,
 } as const

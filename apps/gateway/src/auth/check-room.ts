@@ -3,7 +3,7 @@ import { ApiError } from '@tollgate/service'
 const PLACES = 16
 const MAX_WAITING = 256
 const MAX_WAITING_PER_ADDRESS = 32
-const WAIT_MS = 2_000
+const WAIT_MS = 10_000
 
 type Waiting = { address: string; admit(): void }
 

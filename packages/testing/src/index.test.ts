@@ -26,6 +26,7 @@ test('the reference entry exports these names and no others', () => {
     'headerTexts',
     'hostileTexts',
     'inBase64',
+    'lintErrors',
     'live',
     'often',
     'routesOf',

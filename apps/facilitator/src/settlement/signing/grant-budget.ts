@@ -3,7 +3,7 @@ import { feeLimitsOf, type DefaultShares, type Spender } from './fee-allowance'
 
 /**
  * Fee grants of 24 hours for payments of one client key, or fees that our signature pays (not `isGrant`), without those that their
- * payment used. The two are counted apart: whoever wastes grants leaves room for payments that our signer signs too. A payer is unproven while it has no
+ * payment used. The two are counted apart, so wasted grants leave room for payments that our signer signs too. A payer is unproven while it has no
  * more settled payments of the user than wasted grants.
  */
 export type UnusedGrants = {

@@ -136,6 +136,7 @@ describeInBrowser('what opens in the console breaks no rule of accessibility', (
       await page.getByRole('dialog').getByRole('button', { name: 'Test wallet' }).waitFor()
       await check('wallets')
       await page.getByRole('dialog').getByRole('button', { name: 'Test wallet' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
       await page.getByRole('banner').getByRole('button', { name: /0x/ }).click()
       await page.getByRole('menuitem', { name: 'Disconnect' }).waitFor()
       await check('menu of the wallet')

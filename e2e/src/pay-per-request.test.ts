@@ -61,7 +61,7 @@ describe.each(publicPayers)('$name pays without a token', ({ pay }) => {
 
 /** The facilitator lists what was paid a moment after the payment. */
 async function expectListed() {
-  const listed = `${world.facilitator.url}/discovery/resources?payTo=${world.plan.pay_to}`
+  const listed = `${world.facilitator.url}/discovery/resources?x402Version=1&payTo=${world.plan.pay_to}`
   const deadline = performance.now() + 10_000
   while (!(await (await fetch(listed)).text()).includes(`${world.gateway.url}/v1/eip155:84532`))
     if (performance.now() > deadline) throw new Error('The facilitator does not list the paid URL')

@@ -11,7 +11,7 @@ import { type Scenario } from './scenario'
 const FILLERS = 4
 const CALLS = 1_024
 const OTHERS = 6
-/** Of each of the others, while the slow upstream is full. */
+/** Each of the others sends this many while the slow upstream is full. */
 const OTHER_CALLS = 60
 const PAUSE_MS = 200
 const CREDITS = 100_000

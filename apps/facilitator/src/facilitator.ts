@@ -210,7 +210,7 @@ export async function composeFacilitator(parts: {
     logger,
   })
   const origins = createOriginStore(database)
-  /** For requests of ours: none goes to this machine unless the mode allows it. */
+  /** Our own requests go to this machine only if the mode allows it. */
   const isProduction = !isDevelopment(environment)
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })

@@ -97,7 +97,7 @@ export function composeGateway(infrastructure: Infrastructure) {
 
   const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
 
-  /** For requests of ours: none goes to this machine unless the mode allows it. */
+  /** Our own requests go to this machine only if the mode allows it. */
   const isProduction = !isDevelopment(environment)
   const reach = createProviderSecrets({ variables, isProduction, logger, metrics })
   const catalog = createCatalog(database, now, reach)

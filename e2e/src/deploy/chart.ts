@@ -188,7 +188,7 @@ function edit(manifest: Manifest, templates: Templates) {
   if (manifest.kind === 'NetworkPolicy') editNetworkPolicy(manifest as Manifest & INetworkPolicy, templates)
 }
 
-/** With an Ingress its controller alone reaches both services: they trust the address of a client that it names. */
+/** The controller of an Ingress alone reaches both services: they trust the address of a client that it names. */
 function editNetworkPolicy({ metadata, spec }: Manifest & INetworkPolicy, { value, when }: Templates) {
   const namespace = value('.Values.ingress.controllerNamespace | quote')
   const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } }]

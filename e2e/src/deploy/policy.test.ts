@@ -220,7 +220,7 @@ describe.each(renderings)('%s', (_, read) => {
       policies.some(({ spec }) => spec?.ingress?.length && selects(spec.podSelector, labelsOf(workload))),
     )
     expect(reachable.map(nameOf).sort()).toEqual(['facilitator', 'gateway'])
-    // From anywhere the gateway can be called, and nothing else, unless a proxy is trusted to name its clients.
+    // The gateway alone can be called from anywhere, unless a proxy is trusted to name its clients.
     const open = policies.flatMap(({ metadata, spec }) =>
       (spec?.ingress ?? [])
         .filter(({ from = [] }) => from.length === 0)

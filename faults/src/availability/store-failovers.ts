@@ -100,7 +100,7 @@ export const postgresReadOnly = storesAway(
   checkRecovery,
 )
 
-/** Of the scenario that is running. */
+/** The scenario that is running sets it. */
 let failover: { demote: () => Promise<void>; promote: () => Promise<void> } | undefined
 
 const promotion = (fault: string, where: string, outcome: string): Outage => ({

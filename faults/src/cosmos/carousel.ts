@@ -7,7 +7,7 @@ import { openMerchant } from '../merchant'
 import { type Scenario } from '../scenario'
 
 const AMOUNT = 10_000n
-/** In uatom. Payers that settled nothing before have a twentieth of it. */
+/** The unit is uatom. Payers that settled nothing before have a twentieth of it. */
 const DAILY_LIMIT = 800_000n
 const BUDGET = DAILY_LIMIT / 20n
 

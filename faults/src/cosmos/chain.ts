@@ -148,7 +148,7 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
       if (funds > 0n) await fundCosmosWallet(rpcUrl, wallet.address, `${funds}${DENOM}`)
       return wallet
     },
-    /** Of the wallet's next sequence; its fee is ours. */
+    /** Signs with the wallet's next sequence; the fee is ours. */
     async sponsoredPayment(wallet: CosmosWallet, terms: Terms): Promise<Payment & { txBase64: string }> {
       const { payload, sequence } = await wallet.pay(client, { ...terms, denom: DENOM }, { granter })
       const { payment } = decodeJson(payload) as { payment: { txBase64: string } }

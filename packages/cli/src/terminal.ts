@@ -39,9 +39,9 @@ export function createSecrets() {
     /** Returns it. */
     addPassword: addTo(passwords),
     redactKeys: (text: string) => without(text, keys),
-    /** In any letter case. */
+    /** Ignores letter case. */
     hasKeyIn: (text: string) => [...keys].some((key) => text.toLowerCase().includes(key.toLowerCase())),
-    /** For messages only: a result may have the same word as a password. */
+    /** Serves messages only: a result may have the same word as a password. */
     redact: (text: string) => without(text, [...keys, ...passwords]),
   }
 }

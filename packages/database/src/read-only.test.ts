@@ -20,7 +20,7 @@ const setDefault = (value: 'on' | 'off') =>
     `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = ${value}`,
   )
 
-/** As a failover leaves them: the connections stay open, and every write is refused. */
+/** A failover leaves sessions so: the connections stay open, and every write is refused. */
 async function makeOpenSessionsReadOnly() {
   const clients = await Promise.all([1, 2, 3].map(() => database.pool.connect()))
   for (const client of clients) await client.query('SET default_transaction_read_only = on')

@@ -55,7 +55,7 @@ export async function prepareSession(client: ClientBase, settings: SessionSettin
 }
 
 /**
- * For a session that holds a lock or a subscription, while no query of it is in progress.
+ * Checks a session that holds a lock or a subscription, while no query of it is in progress.
  * @throws DatabaseError if it became read-only, or a pooler in transaction mode gave it the session of another client.
  */
 export async function checkSession(client: ClientBase): Promise<void> {

@@ -94,7 +94,7 @@ function isRefusalOf(way: Tls, error: unknown): boolean {
   return way === false ? code === '28000' : /does not support SSL/.test(message) || code === '28000'
 }
 
-/** For the driver: it reads the connection string over all other settings. */
+/** The driver prefers the connection string to all other settings. */
 export function connectionOf(url: string): { connectionString: string; ssl?: Tls } {
   const { url: connectionString, ways } = tlsOf(url)
   const ssl = taken.get(url) ?? ways[0]

@@ -22,7 +22,7 @@ export async function startServers(
     }
     closing: Closing
     graceSeconds: number
-    /** Of all headers of a request; 16 KiB by default. */
+    /** Limits all headers of a request together; 16 KiB by default. */
     maxHeaderBytes?: number
     onStopping?: () => unknown
   },

@@ -60,7 +60,7 @@ export { type AccountRequest, type BuyOptions, type OpenPayment, type Purchase }
 
 /** The newest records first; `total` counts all there are. */
 export type Page<T> = { data: T[]; total: number }
-/** At most `limit` records, older than the one with the `id` of `before`. */
+/** Asks for at most `limit` records, older than the one with the `id` of `before`. */
 export type PageOptions = { limit?: number; before?: string | number }
 
 export type Tollgate = {

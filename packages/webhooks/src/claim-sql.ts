@@ -2,19 +2,19 @@ import { IS_PENDING, PREVIOUS_SECRET_VALID, WAITING } from './pending-sql'
 
 /** Must exceed the timeout of an attempt: after it another replica sends the delivery of one that died. */
 const LEASE_SECONDS = 20
-/** At one endpoint at the same time, by all replicas; one while it fails. */
+/** All replicas together have this many attempts open at one endpoint, and one while it fails. */
 const MAX_PER_ENDPOINT = 4
-/** At the endpoints of one owner at the same time, by all replicas; beyond it, one at each endpoint where none is open. */
+/** All replicas together have this many open at the endpoints of one owner; beyond it, one at each endpoint where none is open. */
 const MAX_PER_OWNER = 8
-/** At endpoints of owners that never paid, at the same time, by all replicas. */
+/** All replicas together have this many open at endpoints of owners that never paid. */
 const MAX_NEW = 32
-/** At endpoints whose last attempt was slow, or that had none, likewise. */
+/** The same holds for endpoints whose last attempt was slow, or that had none. */
 const MAX_SLOW = 32
-/** Of a replica's attempts, those that only owners get who have none open. */
+/** A replica keeps this many attempts for owners that have none open. */
 const RESERVED = 16
 /** Due deliveries of an endpoint that one claim looks at. */
 const MAX_SEEN = 200
-/** In the order in which they are served. */
+/** The lower number is served first. */
 const [QUICK, SLOW, NEW] = [0, 1, 2]
 const shareOf = (hasPaid: string, isSlow: string) =>
   `CASE WHEN NOT ${hasPaid} THEN ${NEW} WHEN ${isSlow} IS FALSE THEN ${QUICK} ELSE ${SLOW} END`

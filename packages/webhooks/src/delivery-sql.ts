@@ -40,7 +40,7 @@ const IS_GONE = '($4::int IS NOT DISTINCT FROM 410 AND url = $8)'
 const SPEED_AND_STANDING = (provesPayment: string) =>
   `is_slow = $3::int > ${SLOW_MS}, has_paid = has_paid OR ${provesPayment}::boolean`
 
-/** Also of an attempt whose lease has ended: the endpoint has the event. $6 whether the event proves that the owner has paid. */
+/** Counts an attempt whose lease has ended too: the endpoint has the event. $6 whether the event proves that the owner has paid. */
 export const RECORD_SUCCESS = `${LOGGED}, delivered AS (
   UPDATE webhook_deliveries SET state = 'delivered', ended_at = now(), leased_until = NULL, last_status = $4, last_error = NULL
   WHERE id = $1 AND ${IS_PENDING} AND attempts >= $2 RETURNING id, endpoint_id, subject

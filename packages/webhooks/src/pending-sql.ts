@@ -1,8 +1,8 @@
 export const PREVIOUS_SECRET_VALID = "interval '1 day'"
 
 /**
- * For the transaction of each statement that asks for an order. One index of those has it, and Postgres must not sort what another
- * index finds instead, because statistics say that few rows are pending: they are of a time when none was.
+ * Precedes, in one transaction, each statement that asks for an order. One index has that order, and Postgres must not sort what
+ * another index finds because statistics say that few rows are pending: they are of a time when none was.
  */
 export const PLAN_BY_INDEX = [
   'enable_sort',
@@ -25,5 +25,5 @@ export const WAITING = `waiting (endpoint_id, first_at) AS (
     ORDER BY other.endpoint_id, other.next_attempt_at, other.id LIMIT 1) AS next
 )`
 
-/** For statements that name ids: "state = 'pending'" would let Postgres look through an index of all pending deliveries for them. */
+/** Statements that name ids use this: "state = 'pending'" would let Postgres look through an index of all pending deliveries for them. */
 export const IS_PENDING = "state NOT IN ('delivered', 'failed')"

@@ -3,7 +3,7 @@ import { type AttemptResult, type ClaimedDelivery } from './delivery-store'
 import { signedHeaders } from './signed-headers'
 
 const ATTEMPT_TIMEOUT_MS = 10_000
-/** Of owners that never paid: their endpoints cost nothing, and each may hold its attempts for so long. */
+/** Owners that never paid get less: their endpoints cost nothing, and each may hold its attempts for so long. */
 const UNPAID_TIMEOUT_MS = 3_000
 const MAX_RESPONSE_BYTES = 16_384
 

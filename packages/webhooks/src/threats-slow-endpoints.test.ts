@@ -3,7 +3,7 @@ import { createDeliveryStore, type ClaimedDelivery } from './delivery-store'
 import { openWorkerWorld, PAID_EVENT, type WorkerWorld } from './testing/worker-world'
 
 const URL = 'https://shop.example/hooks'
-/** Of a replica whose attempts are all free. */
+/** A replica whose attempts are all free asks for this many. */
 const ALL = 96
 
 let world: WorkerWorld

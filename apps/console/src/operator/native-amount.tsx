@@ -7,7 +7,7 @@ type Props = { network: string; amount: string | null; symbol: string | null; de
 
 const EVM_DECIMALS = 18
 
-/** In the currency in which a network takes its fees; `none` in words, where there is no amount. */
+/** Writes an amount in the currency in which a network takes its fees; `none` stands where there is no amount. */
 export function NativeAmount({ network, amount, symbol, decimals, none = '?' }: Props & { none?: string }) {
   if (amount === null) return <span>{none}</span>
   const unit = symbol ?? (decimals === EVM_DECIMALS ? evmCurrency(network) : undefined)

@@ -4,7 +4,7 @@ import { shared } from '../texts'
 
 const SLOW_MS = 5_000
 
-/** In the place of what is being read. A service that does not answer is named after some seconds. */
+/** Grey bars hold the place of data that is being read. After some seconds they name the service that does not answer. */
 export function Loading({ lines = 4 }: { lines?: number }) {
   const [isSlow, setSlow] = useState(false)
   useEffect(() => {

@@ -21,7 +21,7 @@ export const isForbiddenSql = (row: { network: string; payer: string; payTo: str
     SELECT FROM reserved_recipients r WHERE r.network = ${row.network} AND r.address = ${row.payTo}
       AND r.user_id IS DISTINCT FROM (SELECT user_id FROM clients WHERE clients.client_id = ${row.clientId})))`
 
-/** In the statement of a claim: whether the user of the client key has reserved the recipient. */
+/** The statement of a claim asks whether the user of the client key has reserved the recipient. */
 export const isOwnRecipientSql = (row: { network: string; payTo: string; clientId: string }) => `EXISTS (
   SELECT FROM reserved_recipients r JOIN clients c ON c.user_id = r.user_id
   WHERE r.network = ${row.network} AND r.address = ${row.payTo} AND c.client_id = ${row.clientId})`

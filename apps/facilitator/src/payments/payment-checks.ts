@@ -30,8 +30,8 @@ export function createPaymentChecks({
       network.chain.payments.verify({ payment, terms, now: now() }),
 
     /**
-     * For a payment to the caller's own recipient that the chain refuses: the transfer that has made it already, by its payer or by
-     * anyone, unless that is too old.
+     * Finds the transfer, by the payer or by anyone, that has already made a payment to the caller's own recipient which the chain
+     * refuses. A transfer that is too old does not count.
      */
     async findArrival(
       { network, payment, terms }: PaymentRequest,

@@ -59,7 +59,7 @@ export type ClaimEvidence = {
   isSamePayment: boolean
   /** The claiming user has reserved the recipient: a transfer from before the claim counts, if that still holds at the claim. */
   isOwnRecipient?: boolean
-  /** Of the basis `arrived`. */
+  /** The basis `arrived` has it. */
   arrived?: Pick<Transfer, 'hash' | 'place'>
 }
 

@@ -12,7 +12,7 @@ import { onGaslessChain } from '../testing/gasless'
 
 afterAll(closeAll)
 
-/** In uatom. A twentieth is for payers that settled nothing before: five payments, of some 7,500 each. */
+/** The unit is uatom. Payers that settled nothing before have a twentieth: five payments, of some 7,500 each. */
 const LIMIT = 800_000n
 const BUDGET = LIMIT / 20n
 const ROUNDS = 10

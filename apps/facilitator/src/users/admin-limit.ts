@@ -31,7 +31,7 @@ export function createAdminLimit(parts: { store: EphemeralStore; perMinute: numb
   }
 }
 
-/** Without the store each replica counts, and locks nothing. */
+/** Each replica counts alone while the store is away, and locks nothing. */
 function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof ApiError)) throw error
 }

@@ -126,7 +126,7 @@ const commands: fc.Arbitrary<Command>[] = [
     ),
   ),
 
-  // Of several within ten seconds one wins, and the others end nothing.
+  // One of several refreshes within ten seconds wins, and the others end nothing.
   where.map((at) =>
     command(
       'refreshAtOnce',

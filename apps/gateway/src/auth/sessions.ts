@@ -56,7 +56,7 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
-  /** By the clock of Postgres, without the time that the request waited in this process. */
+  /** Compares times of Postgres, and leaves out the time that the request waited in this process. */
   const isReusedLate = ({ readAt }: Rotation, usedAt: Date, askedAtMs: number) =>
     readAt.getTime() - (performance.now() - askedAtMs) >= usedAt.getTime() + REUSE_WINDOW_MS
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
   gateway = await testGateway()
   gateway.catalog.providers[0]!.rpc = [rpcUrl]
   gateway.catalog.plans.push(planOf({ id: 2, network: 'base', chain_id: '8453' }))
-  // On chain 8453 the address is a contract of somebody else, who accepts what he signs.
+  // The address is a contract of somebody else on chain 8453, and that contract accepts what its owner signs.
   const otherChain = await startUpstream((res, { body }) => {
     const { method, id } = JSON.parse(body.toString()) as { method: string; id: number }
     const result = method === 'eth_chainId' ? '0x2105' : MAGIC

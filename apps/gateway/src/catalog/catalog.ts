@@ -60,7 +60,7 @@ export type Route = { provider: Provider; chain: string; endpoints: readonly End
 export function endpointsOf(provider: Provider, transport: 'rpc' | 'rest'): Endpoint[] {
   const { key, category: ecosystem, chainId, headers, secrets } = provider
   const chain = caip2({ ecosystem, chainId })
-  // With headers, one address may be two accounts. No URL of a catalog has a fragment.
+  // One address may be two accounts, if headers tell them apart. No URL of a catalog has a fragment.
   const account = Object.keys(headers).length > 0 ? `#${key}` : ''
   return provider[transport].map(({ text, url }) => ({
     provider: key,

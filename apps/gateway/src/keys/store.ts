@@ -122,7 +122,7 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return rows.map(answerOf)
     },
 
-    /** At once, on every replica: from its commit on no call is charged to the key. False if the session's account has no such key. */
+    /** No replica charges a call to the key after the commit. Returns false if the session's account has no such key. */
     async delete(session: Session, id: string): Promise<boolean> {
       const statement = { name: 'delete-access-key', text: DELETE, values: [session.id, id] }
       return (await pool.query(statement)).rowCount === 1

@@ -3,7 +3,7 @@ import { type Plan } from '../catalog/catalog'
 import { encodedLength } from '../extensions/fit-extensions'
 import { offersOf, type Offer } from './requirements'
 
-/** In base64. Leaves room for the resource and the extensions of a 402. */
+/** Counts base64, and leaves room for the resource and the extensions of a 402. */
 const MAX_ACCEPTS_LENGTH = 2_600
 
 /**

@@ -114,7 +114,7 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       )
     },
 
-    /** Also after a refusal: the facilitator did take the money. A payment that had `arrived` serves no call by itself from now on. */
+    /** Settles a refused payment too: the facilitator did take the money. One that had `arrived` no longer serves a call by itself. */
     async markSettled(
       id: string,
       {

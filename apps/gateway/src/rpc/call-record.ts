@@ -5,7 +5,6 @@ import { type Ledger } from '../accounts/ledger'
 import { type CountCall } from './call-metrics'
 import { type Answer } from './upstream/upstream-exchange'
 
-/** As stored with the call. */
 type StoredOutcome = Extract<
   UsageOutcome,
   'answered' | 'method_not_found' | 'upstream_failed' | 'upstream_timeout' | 'caller_left' | 'defect'

@@ -38,7 +38,7 @@ type Options = {
   redisUrl?: string
   settleTimeoutMs?: number
   metrics?: Metrics
-  /** Of the process, for the secrets of the catalog. */
+  /** The secrets of the catalog are read from these. */
   variables?: NodeJS.ProcessEnv
 }
 

@@ -44,7 +44,7 @@ test('with blobs, sent with or without them', async () => {
   }
 })
 
-/** In hex digits. */
+/** Counts hex digits. */
 function headerLengthOf(list: string): number {
   const first = parseInt(list.slice(0, 2), 16)
   return first <= 0xf7 ? 2 : 2 + 2 * (first - 0xf7)

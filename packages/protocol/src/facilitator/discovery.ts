@@ -35,7 +35,7 @@ export const DiscoveryQuery = z.object({
 })
 export type DiscoveryQuery = z.infer<typeof DiscoveryQuery>
 
-/** At the root, which serves both versions. `x402Version` is our own. */
+/** The root serves both versions; `x402Version` is our own. */
 export const DiscoveryRootQuery = DiscoveryQuery.extend({ x402Version: versionOfQuery })
 
 /** The most resources that a search ranks; further matches are left out. */

@@ -1,6 +1,6 @@
 /** An asset whose symbol and decimals this package does not take from a gateway. */
 export type KnownAsset = {
-  /** As CAIP-2. */
+  /** The CAIP-2 name. */
   network: string
   /** The token's address. */
   asset: string

@@ -54,7 +54,6 @@ export type UsageRecord = {
   /** The HTTP status of the node's answer; null if there was none. */
   status_code: number | null
   outcome: string
-  /** In milliseconds. */
   latency_ms: number | null
   /** ISO 8601, UTC, as every time here. */
   created_at: string
@@ -71,7 +70,7 @@ export type PaymentRecord = {
   network: string
   chain_id: string
   asset: string
-  /** In the asset's smallest unit. */
+  /** Counted in the asset's smallest unit. */
   amount: string
   payer: string
   pay_to: string
@@ -106,7 +105,6 @@ export type AccessKey = {
   methods: string[]
   /** The origins of pages that may use it; empty: all. */
   origins: string[]
-  /** In credits. */
   spent_credits: number
   spent_credits_today: number
   created_at: string
@@ -126,7 +124,6 @@ export type NewAccessKey = {
   label: string
   /** ISO 8601. */
   expires_at?: string
-  /** In credits. */
   max_credits?: number
   max_credits_per_day?: number
   chains?: string[]

@@ -20,7 +20,7 @@ const refused = (reason: string) => failure('PAYMENT_REFUSED', { details: { reas
 const notSigned = (cause: object) => failure('SIGNATURE_REFUSED', { cause })
 const rejection = Object.assign(new Error('User rejected the request.'), { code: 4001 })
 
-/** At second 960; the payment ends at second 1000. */
+/** The table is read at second 960; the payment ends at second 1000. */
 test.each<[string, Purchase, Partial<PurchaseOutcome>]>([
   ['asked', asked, { title: undefined, text: '', action: 'cancel' }],
   [

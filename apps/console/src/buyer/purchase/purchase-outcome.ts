@@ -89,7 +89,7 @@ const actions: Record<PurchaseStatus, PurchaseAction | undefined> = {
   late: 'ask-again',
   credited: 'use-credits',
   refused: 'buy',
-  // At the reader's own risk, who has read why.
+  // The reader has read why the payment is disputed, and dismisses it at their own risk.
   disputed: 'dismiss',
   lost: 'dismiss',
   cancelled: 'buy',

@@ -23,7 +23,7 @@ export type Purchase = {
   isEarlier: boolean
   /** The payment's own, once this browser has stored it. */
   nonce: string | undefined
-  /** In Unix seconds: no chain takes the payment from then on. */
+  /** Unix seconds: no chain takes the payment from then on. */
   validUntil: number | undefined
   /** This very payment as the gateway has it; null: the gateway does not know it. */
   record: PaymentProgress | null | undefined

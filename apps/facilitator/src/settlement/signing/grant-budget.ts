@@ -14,7 +14,7 @@ export type UnusedGrants = {
   /** The payment may still settle; if not, the grants are wasted. */
   isPending: boolean
   payments: number
-  /** With the grants' own fees, in the native smallest unit. */
+  /** Includes the grants' own fees; the native smallest unit. */
   fees: bigint
 }
 

@@ -78,7 +78,7 @@ export function planRound(
 
 const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true
 
-/** Without a query of the chain: a refused claim that was broadcast may still settle and waits; any other fails. */
+/** Asks no chain: a refused claim that was broadcast may still settle and waits; any other fails. */
 function deferUnspent(claim: Claim, problem: Refusal | Wait): DeferredClaim {
   if (isWait(problem)) return { claim, problem: problem.waitsFor }
   const { reason, detail } = problem

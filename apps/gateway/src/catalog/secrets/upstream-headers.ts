@@ -36,7 +36,7 @@ const holdsLiteralSecret = (name: string, value: string) =>
 const inSmallLetters = (headers: Record<string, string>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** By name in small letters. What looks like a credential must be a reference. */
+/** Names are in small letters. A value that looks like a credential must be a reference. */
 export const UpstreamHeaders = z
   .record(HeaderName, HeaderValue)
   .superRefine((headers, context) => {

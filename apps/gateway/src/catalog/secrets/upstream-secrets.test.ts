@@ -15,7 +15,7 @@ const inHeader = 'header-secret-5bNqYw2EuC6'
 
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'))
 const file = join(folder, 'key')
-/** As Kubernetes and careful operators replace a file: the path never has half of a secret. */
+/** Kubernetes and careful operators replace a file so: the path never has half of a secret. */
 function replaceFile(text: string) {
   writeFileSync(`${file}.next`, text)
   renameSync(`${file}.next`, file)

@@ -45,7 +45,7 @@ const GRPC_ERRORS: ReadonlySet<number> = new Set([500, 501])
 const isRedirect = (status: number) => status >= 300 && status < 400 && status !== 304
 const isFailure = (status: number) => status === 408 || (status >= 500 && status <= 599)
 
-/** At once for most answers, which are not parsed. */
+/** Returns at once for most answers, which are not parsed. */
 export function classifyAnswer(answer: Answer, request: Request): ResponseClass | Promise<ResponseClass> {
   const { status } = answer
   const ofStatus = refusalOfStatus(status)
@@ -108,7 +108,6 @@ const hasResult = (entry: Record<string, unknown>) =>
 const refusalOfResponse = (entry: unknown): RefusalKind | undefined =>
   isObject(entry) && !hasResult(entry) && 'error' in entry ? refusalOfError(entry.error) : undefined
 
-/** Of an answer with a status of failure. */
 async function classifyFailure(answer: Answer, { transport }: Request): Promise<ResponseClass> {
   const { status } = answer
   const isTimeout = TIMEOUTS.has(status)

@@ -17,7 +17,7 @@ const byMediaType = new Map(mediaTypeRefusals.map(({ mediaType, kind }) => [medi
 
 export const refusalOfStatus = (status: number): RefusalKind | undefined => byStatus.get(status)
 
-/** Of a body that is not JSON: a page, or a text of a provider's front. */
+/** Reads a body that is not JSON: a page, or a text of a provider's front. */
 export function refusalOfText({ status, mediaType, body }: Response): RefusalKind | undefined {
   if (body !== undefined && nodePages.some((page) => page.test(body))) return undefined
   const known = body === undefined ? undefined : textRefusals.find((row) => row.body.test(body))?.kind
@@ -31,7 +31,7 @@ export function refusalOfText({ status, mediaType, body }: Response): RefusalKin
 /** Nodes answer errors with these codes in words that repeat the request, or a contract's. */
 const CODES_THAT_REPEAT_WORDS: readonly unknown[] = [3, -32_601, -32_602, -32_700, -32_015]
 
-/** Of the `error` of a JSON-RPC response. */
+/** Reads the `error` of a JSON-RPC response. */
 export function refusalOfError(error: unknown): RefusalKind | undefined {
   if (typeof error === 'string') return refusalOfMessage(error)
   if (!isObject(error)) return undefined
@@ -49,7 +49,7 @@ export function refusalOfError(error: unknown): RefusalKind | undefined {
 /** gRPC has the codes 0 to 16; other numbers are a front's own. */
 const MAX_GRPC_CODE = 16
 
-/** Of JSON over REST: an error of the gRPC gateway, or of a front before it. */
+/** Reads JSON of a REST API: an error of the gRPC gateway, or of a front before it. */
 export function refusalOfRest(body: unknown): RefusalKind | undefined {
   if (!isObject(body)) return undefined
   const { code, message } = body
@@ -58,7 +58,7 @@ export function refusalOfRest(body: unknown): RefusalKind | undefined {
   return refusalOfBareError(body)
 }
 
-/** Of JSON that is neither a result nor an error of JSON-RPC. */
+/** Reads JSON that is neither a result nor an error of JSON-RPC. */
 export function refusalOfBareError(body: unknown): RefusalKind | undefined {
   if (!isObject(body) || !isBareError(body)) return undefined
   const { code, message, error } = body

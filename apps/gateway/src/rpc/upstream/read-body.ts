@@ -31,7 +31,7 @@ export function readShortBody(answer: Answer, maxBytes: number): Buffer | undefi
   }
 }
 
-/** As {@link readShortBody}, for answers whose compressed form may be longer. */
+/** Does what {@link readShortBody} does, for answers whose compressed form may be longer. */
 export async function readBody(answer: Answer, maxBytes: number): Promise<Buffer | undefined> {
   const { body, rest } = answer
   if (rest) return undefined

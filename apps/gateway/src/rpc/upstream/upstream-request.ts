@@ -10,7 +10,7 @@ export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transpor
   payload: Buffer
   accept: string | undefined
   acceptEncoding: string | undefined
-  /** At which a node of a Cosmos chain answers; by default its latest. */
+  /** A node of a Cosmos chain answers from the state at this height; its default is the latest. */
   blockHeight?: string | undefined
 }
 

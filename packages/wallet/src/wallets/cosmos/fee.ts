@@ -3,7 +3,7 @@ import { type Fee } from './signer.js'
 
 /** A bank send uses 65,000 to 110,000 on the chains of the Cosmos SDK. */
 const SEND_GAS = 150_000n
-/** To charge the allowance of a fee granter, or for the signature of a fee payer. */
+/** The chain uses this much to charge the allowance of a fee granter, or to check the signature of a fee payer. */
 const ALLOWANCE_GAS = 30_000n
 
 /** In smallest units, if no `gasPrice` allows more: 0.1 of a denomination with six decimals. */

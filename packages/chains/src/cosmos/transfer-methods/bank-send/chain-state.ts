@@ -25,7 +25,7 @@ export async function readChainState({
   return { account, balance, height, memoLimit, isCovered, simulated }
 }
 
-/** For simulation: the same transaction without a fee, because its allowance or our signature may not exist yet. */
+/** A simulation needs no fee, whose allowance or signature of ours may not exist yet. */
 function withoutFee({ bodyBytes, authInfoBytes, signatures, fee: { gas: gasLimit } }: Tx): Uint8Array {
   const authInfo = { ...AuthInfo.decode(authInfoBytes), fee: Fee.fromPartial({ gasLimit }) }
   return TxRaw.encode({

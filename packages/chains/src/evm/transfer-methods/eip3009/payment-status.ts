@@ -30,7 +30,7 @@ export async function isSpentAt(
   return used !== 0n
 }
 
-/** For a use without an event: a node that knows of a use lately must have its event too. */
+/** Judges a use without an event: a node that knows of a recent use must have its event too. */
 async function assertUsedLongAgo(
   network: EvmNetwork,
   payment: AuthorizedPayment,

@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { USDC_ADDRESS } from '@tollgate/devnet'
+import { type Pool } from '@tollgate/database'
+import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
+import { ADMIN_TOKEN, assign, newAccount } from '../testing/accounts'
 import { aheadOfOurs, cancelFirst, cancellation } from '../testing/cancel'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
 import { withManualMining } from '../testing/manual-mining'
-import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest, type Payer } from '../testing/payment'
 import { newSender, rawOf, transfer } from '../testing/raw-transfer'
 import { outbid } from '../testing/third-party'
 
@@ -203,6 +206,100 @@ test.concurrent('a payment whose third-party settlement is dropped by a reorg is
   const { rows } = await pool.query<{ hash: string }>('SELECT transaction_hash AS hash FROM settlements')
   expect(rows).not.toEqual([{ hash: theirs }])
 })
+
+test.concurrent('a transfer that takes the place of another one of its payer, after a reorg, is credited', async () => {
+  const { rpcUrl, pool, log, settle, mine, until, onTheirWay } = await withManualMining()
+  const payer = await newPayer(rpcUrl)
+  await mine()
+  const [brief, long] = [
+    await paymentRequest(payer, { authorization: { validBefore: inSeconds(300) } }),
+    await paymentRequest(payer, { authorization: { validBefore: inSeconds(900) } }),
+  ]
+  const [first, second] = await inOneTransaction(pool, payer, async () => {
+    const one = settle(brief)
+    await until('settlements', 1)
+    const other = settle(long)
+    await until('settlements', 2)
+    return [one, other] as const
+  })
+  await onTheirWay(2)
+  await mine()
+  const hash = (await first).transaction
+  expect(await second).toMatchObject({ success: true, transaction: hash })
+  expect(await placesOf(pool)).toEqual(['0', '1'])
+
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await callRpc(rpcUrl, 'evm_increaseTime', 400)
+  await mine()
+  await log.line('reorg dropped transaction')
+  await until("settlements WHERE status = 'reversed' AND error_reason = 'payment_expired'", 1)
+  await until('transactions WHERE accepted_at IS NOT NULL', 1)
+  await mine()
+  await until("settlements WHERE status = 'settled'", 1)
+  expect(await placesOf(pool)).toEqual([null, '0'])
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+describe.each([
+  ['we send again', false],
+  ['a stranger sends', true],
+])('a payment that a reorg reverses, and that %s,', (_, isByStranger) => {
+  test.concurrent('is credited once', async () => {
+    const { rpcUrl, facilitator, until, mine, onTheirWay } = await withManualMining({
+      variables: { ADMIN_TOKEN },
+    })
+    const payer = await newPayer(rpcUrl)
+    await mine()
+    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+    const shop = await newAccount(facilitator.api)
+    await assign(facilitator, shop, body.paymentRequirements.payTo).expect(200)
+    const [key, other] = [await shop.newKey(), await shop.newKey()]
+    const settle = async (headers: Record<string, string>) =>
+      (await facilitator.api.post('/api/v1/settle').set(headers).send(body).expect(200)).body as SettleResult
+    const settling = settle(key)
+    await onTheirWay(1)
+    await mine()
+    const { success, transaction: ours } = await settling
+    expect(success).toBe(true)
+
+    await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+    const theirs = isByStranger ? await outbid(rpcUrl, body) : undefined
+    await until("settlements WHERE status = 'reversed'", 1)
+    await until('transactions WHERE accepted_at IS NOT NULL', 1)
+    await mine()
+    await until("settlements WHERE status = 'settled'", 1)
+    const { rows } = await facilitator.database.pool.query('SELECT transaction_hash AS hash FROM settlements')
+    expect(rows).toEqual([{ hash: theirs ?? ours }])
+    const repeated = { success: false, errorReason: 'duplicate_settlement' }
+    expect(await Promise.all([settle(key), settle(other)])).toEqual([
+      expect.objectContaining(repeated),
+      expect.objectContaining(repeated),
+    ])
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+})
+
+/** Claims payments of the payer while no signing round may take them. */
+async function inOneTransaction<T>(pool: Pool, { address }: Payer, claim: () => Promise<T>): Promise<T> {
+  const session = await pool.connect()
+  const lock = (of: string) =>
+    session.query(
+      `SELECT ${of}(hashtextextended(concat_ws(' ', 'payer', 'base-sepolia', $1::text, $2::text), 0))`,
+      [USDC_ADDRESS, address],
+    )
+  try {
+    await lock('pg_advisory_lock')
+    return await claim()
+  } finally {
+    await lock('pg_advisory_unlock')
+    session.release()
+  }
+}
+
+const placesOf = async (pool: Pool) =>
+  (await pool.query<{ transfer: string | null }>('SELECT transfer FROM settlements ORDER BY id')).rows.map(
+    ({ transfer }) => transfer,
+  )
 
 const transactionsOf = async (pool: { query(text: string): Promise<{ rows: unknown[] }> }) => {
   const { rows } = await pool.query('SELECT count(*) FROM transactions')

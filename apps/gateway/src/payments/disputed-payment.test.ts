@@ -148,6 +148,25 @@ describe('a payment that was refused', () => {
     expect((await call({ payment })).status).toBe(200)
   })
 
+  test('and whose payer has sent it in time is asked for once more after its end, for ten minutes', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const now = Math.floor(Date.now() / 1000)
+    const ended = (secondsAgo: number) =>
+      wallet.pay(undefined, { validAfter: String(now - 1_200), validBefore: String(now - secondsAgo) })
+    const [lately, longAgo] = [await ended(30), await ended(630)]
+    gateway.facilitator.refuse('payment_expired')
+    for (const payment of [lately, longAgo]) expect((await call({ payment })).status).toBe(402)
+    gateway.facilitator.refuse(undefined)
+    expect((await call({ payment: lately })).status).toBe(402)
+    await age(wallet.address, 10)
+    gateway.facilitator.next('arrived')
+    expect((await call({ payment: longAgo })).status).toBe(402)
+    expect((await call({ payment: lately })).status).toBe(200)
+    expect(settleRequestsOf(wallet.address)).toHaveLength(3)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
+  })
+
   test('is retried for ten minutes only, which is less than it counts as open', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()

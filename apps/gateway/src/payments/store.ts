@@ -32,16 +32,21 @@ const REOPEN_INTERVAL = '10 minutes'
 /** Must exceed the validity of an authorization. After it, a stuck payment no longer blocks the wallet. */
 const OPEN_INTERVAL = '15 minutes'
 
+/** How long after its end an authorization may be found to have been used in time: as long as a facilitator counts such payments. */
+const ARRIVAL_INTERVAL = '10 minutes'
+
 /**
  * $1 payment id, $2 round, $3 reasons, $4 end of validity in Unix seconds, $5 whether it is corrected. The same again needs a reason
  * that may have passed, and a delay that doubles with each reopening. A correction may cure any refusal, but not of an
- * authorization that has moved money.
+ * authorization that has moved money. One that has ended cannot be settled any more: it can only have arrived meanwhile, sent by its
+ * payer, whatever it was refused for.
  */
-const IS_REOPENABLE = `id = $1 AND status = 'failed' AND round = $2 AND extract(epoch FROM now()) < $4::numeric
-  AND request_dropped_at IS NULL AND created_at > now() - interval '${REOPEN_INTERVAL}'
-  AND CASE WHEN $5 THEN error_reason NOT IN ('duplicate_settlement', 'transfer_event_mismatch')
-    ELSE error_reason = ANY($3)
-      AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at) END`
+const IS_REOPENABLE = `id = $1 AND status = 'failed' AND round = $2 AND request_dropped_at IS NULL
+  AND error_reason NOT IN ('duplicate_settlement', 'transfer_event_mismatch')
+  AND CASE WHEN extract(epoch FROM now()) < $4::numeric THEN created_at > now() - interval '${REOPEN_INTERVAL}'
+    ELSE extract(epoch FROM now() - interval '${ARRIVAL_INTERVAL}') < $4::numeric END
+  AND ($5 OR (error_reason = ANY($3) OR extract(epoch FROM now()) >= $4::numeric)
+    AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at))`
 
 const INSERT_INTO = `INSERT INTO payments
   (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, presented_by, call_state,

@@ -44,7 +44,7 @@ async function mined(...settlements: (Row & { isDetached?: boolean })[]) {
 const settlement = async (id: bigint) =>
   (
     await pool.query<Record<string, unknown>>(
-      `SELECT status, transaction_id AS "transactionId", fee, error_reason AS reason,
+      `SELECT status, transaction_id AS "transactionId", transfer, fee, error_reason AS reason,
          (SELECT count(*) FROM fee_allocations a WHERE a.settlement_id = settlements.id) AS allocations
        FROM settlements WHERE id = $1`,
       [id],
@@ -62,11 +62,12 @@ test('a dropped transaction reverses what it settled, reopens what failed, and t
     { status: 'claimed', isDetached: true },
   )
   const [settled, failed, final, failedAfterwards, claimed] = ids as [bigint, bigint, bigint, bigint, bigint]
+  await pool.query("UPDATE settlements SET transfer = '0' WHERE id = $1", [settled])
   expect(await store.reverse(id, block)).toEqual({
     reversed: [settled],
     reopened: [failed, final, failedAfterwards],
   })
-  const open = { transactionId: id, fee: '30', reason: null, allocations: 0n }
+  const open = { transactionId: id, transfer: null, fee: '30', reason: null, allocations: 0n }
   expect(await Promise.all(ids.map(settlement))).toEqual([
     { ...open, status: 'reversed' },
     { ...open, status: 'signed' },

@@ -29,10 +29,11 @@ const SUBTRACT_FEES = `
 UPDATE settlements s SET fee = s.fee - allocated.fee
 FROM unnest($1::bigint[], $2::numeric[]) AS allocated (settlement_id, fee) WHERE s.id = allocated.settlement_id`
 
+/** Frees the place of the transfer: when the transaction is mined again, another payment's transfer may have it. */
 const REOPEN_SETTLEMENTS = `
 UPDATE settlements
-SET status = CASE WHEN status = 'failed' THEN 'signed' ELSE 'reversed' END, transaction_id = $1, error_reason = NULL,
-  error_detail = NULL, updated_at = now()
+SET status = CASE WHEN status = 'failed' THEN 'signed' ELSE 'reversed' END, transaction_id = $1, transfer = NULL,
+  error_reason = NULL, error_detail = NULL, updated_at = now()
 WHERE id = ANY($2)`
 
 async function reopenTransaction(

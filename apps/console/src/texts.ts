@@ -781,6 +781,7 @@ export const buyer = {
       cut_off: 'answer cut off',
       caller_left: 'cancelled by the caller',
       upstream_timeout: 'timed out',
+      upstream_refused: 'refused by every node',
       method_not_found: 'unknown method, refunded',
       upstream_failed: 'node failed, refunded',
       defect: 'gateway error, refunded',

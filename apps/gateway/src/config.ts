@@ -73,6 +73,11 @@ export const Environment = z.object({
   FREE_TIMEOUTS_PER_MINUTE: atLeastOne
     .default(10)
     .describe('Credits of calls that time out at upstreams, by wallet: further ones are charged.'),
+  FREE_REFUSALS_PER_MINUTE: atLeastOne
+    .default(100)
+    .describe(
+      'Credits of calls, and of entries of batches, that providers refuse for the size of the query or for the method, by wallet: further ones are charged.',
+    ),
   FREE_UNKNOWN_METHODS_PER_MINUTE: atLeastOne
     .default(30)
     .describe('By wallet: further calls that a node does not know are charged.'),

@@ -1,6 +1,7 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
 import {
+  type Budget,
   createBudget,
   createConsole,
   createHealth,
@@ -151,13 +152,11 @@ export function composeGateway(infrastructure: Infrastructure) {
     logger,
   })
 
-  const takeFreeTimeouts = createBudget({
-    store,
-    logger,
-    name: 'timeouts',
-    points: environment.FREE_TIMEOUTS_PER_MINUTE,
-    durationSeconds: 60,
-  })
+  /** Counts what calls cost. A call that costs more than the whole budget may use it up, too. */
+  const creditBudget = (name: string, points: number): Budget => {
+    const take = createBudget({ store, logger, name, points, durationSeconds: 60 })
+    return (wallet, cost = 1) => take(wallet, Math.min(cost, points))
+  }
   const upstreams = createUpstreams({ timeoutMs, now, metrics })
   exportCircuits({ metrics, catalog, circuitState: upstreams.circuitState })
   const forward = createForward(upstreams, timeoutMs, { isTraced: environment.TRACE_UPSTREAMS })
@@ -201,9 +200,8 @@ export function composeGateway(infrastructure: Infrastructure) {
     }),
     ledger,
     forward,
-    // A call that costs more than the whole budget may use it up, too.
-    freeTimeouts: (wallet, cost = 1) =>
-      takeFreeTimeouts(wallet, Math.min(cost, Math.max(1, environment.FREE_TIMEOUTS_PER_MINUTE))),
+    freeTimeouts: creditBudget('timeouts', environment.FREE_TIMEOUTS_PER_MINUTE),
+    freeRefusals: creditBudget('refusals', environment.FREE_REFUSALS_PER_MINUTE),
     freeUnknownMethods: createBudget({
       store,
       logger,

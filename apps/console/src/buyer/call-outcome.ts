@@ -10,6 +10,7 @@ const tones: Record<UsageOutcome, Tone> = {
   cut_off: 'bad',
   caller_left: 'neutral',
   upstream_timeout: 'bad',
+  upstream_refused: 'bad',
   method_not_found: 'bad',
   upstream_failed: 'bad',
   defect: 'bad',

@@ -5,7 +5,7 @@ import { methodClasses, type MethodClass } from './method-class'
  * `answered`, also with an error of the node. Not charged: `method_not_found`, `upstream_failed`, `withheld` (the charge could not
  * be confirmed), `defect` (an error of ours), `payment_required` (answered with 402), `refused` (before it was charged), `repeated`
  * (the stored answer of an earlier call).
- * `upstream_timeout`: charged, because the wallet had too many. `caller_left`: charged if an upstream may have executed it.
+ * `upstream_timeout`, `upstream_refused`: charged, because the wallet had too many. `caller_left`: charged if an upstream may have executed it.
  */
 const callOutcomes = [
   'answered',
@@ -13,6 +13,7 @@ const callOutcomes = [
   'method_not_found',
   'upstream_failed',
   'upstream_timeout',
+  'upstream_refused',
   'caller_left',
   'withheld',
   'defect',

@@ -7,7 +7,13 @@ import { type Answer } from './upstream/upstream-exchange'
 
 type StoredOutcome = Extract<
   UsageOutcome,
-  'answered' | 'method_not_found' | 'upstream_failed' | 'upstream_timeout' | 'caller_left' | 'defect'
+  | 'answered'
+  | 'method_not_found'
+  | 'upstream_failed'
+  | 'upstream_refused'
+  | 'upstream_timeout'
+  | 'caller_left'
+  | 'defect'
 >
 
 type Dependencies = { ledger: Ledger; logger: Logger }

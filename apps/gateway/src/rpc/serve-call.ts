@@ -4,10 +4,12 @@ import { type Route } from '../catalog/catalog'
 import { createCallRecord } from './call-record'
 import { type CountCall } from './call-metrics'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
+import { jsonRpcCodes } from './json-rpc'
 import { countUnknownMethods } from './unknown-methods'
 import { creditsOfUnserved } from './unserved-entries'
+import { failureMessage, TOO_MANY_TIMEOUTS } from './failure-messages'
 import { type Forward, type Forwarded } from './upstream/forward'
-import { type RefusalKind } from './upstream/provider-refusals'
+import { isOfTheCall } from './upstream/provider-refusals'
 import { replaceResponses } from './upstream/replace-responses'
 import { type Answer } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -17,6 +19,8 @@ export type ServeDependencies = {
   forward: Forward
   /** Credits of a wallet's calls that may time out at upstreams, or be left by their callers, without being charged. */
   freeTimeouts: Budget
+  /** Credits of a wallet's calls, and of entries of its batches, that providers may refuse for what they ask without being charged. */
+  freeRefusals: Budget
   /** Entries of a wallet's calls that a node may not know without being charged. */
   freeUnknownMethods: Budget
   logger: Logger
@@ -37,21 +41,21 @@ export async function serveCall(
     await record.end('refunded', null, 'defect')
     throw error
   })
-  const unserved = creditsOfUnservedIn(forwarded, outgoing, route)
+  const { credits, provoked } = creditsOfUnservedIn(forwarded, outgoing, route)
   // The upstream has read the body: a client that reads its answer slowly must not keep that memory in use.
   response.releaseRequestBody()
 
   const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
   const isFree = () => dependencies.freeTimeouts(wallet, cost).catch(() => true)
-  if (forwarded.outcome === 'failed') {
-    if (!forwarded.isTimeout || (await isFree())) return failFree(record, forwarded.refusal)
-    response.setHeaders(charged)
-    return failCharged(record)
-  }
+  const isRefusedFree = (credits: number) => dependencies.freeRefusals(wallet, credits).catch(() => true)
+  if (forwarded.outcome === 'failed')
+    return endFailed(record, response, forwarded, { charged, cost, isFree, isRefusedFree })
   if (forwarded.outcome === 'abandoned')
     return endAbandoned(record, forwarded, paidFor.isRepeatable && (await isFree()))
 
-  const answer = withOwnErrors(forwarded)
+  const areRefusalsFree = provoked === 0 || (await isRefusedFree(provoked))
+  const unserved = areRefusalsFree ? credits : credits - provoked
+  const answer = withOwnErrors(forwarded, areRefusalsFree)
   if (unserved > 0) return sendInPart(record, response, { answer, unserved, paidFor })
   const unknown = outgoing.transport === 'rpc' ? countUnknownMethods(answer) : 0
   if (unknown > 0 && (await dependencies.freeUnknownMethods(wallet, unknown).catch(() => true)))
@@ -67,6 +71,26 @@ export async function serveCall(
 }
 
 type CallRecord = ReturnType<typeof createCallRecord>
+
+type Budgets = { isFree: () => Promise<boolean>; isRefusedFree: (credits: number) => Promise<boolean> }
+
+/** Gives the credits back of a call that failed, within the budgets of its wallet where the caller could make it fail. */
+async function endFailed(
+  record: CallRecord,
+  response: CallResponse,
+  { isTimeout, refusal }: Extract<Forwarded, { outcome: 'failed' }>,
+  parts: Budgets & { charged: Record<string, string>; cost: number },
+): Promise<never> {
+  const isProvoked = refusal !== undefined && isOfTheCall(refusal)
+  const isFree = isTimeout ? await parts.isFree() : !isProvoked || (await parts.isRefusedFree(parts.cost))
+  if (isFree) {
+    await record.end('refunded', null, 'upstream_failed')
+    throw new ApiError('UPSTREAM_FAILED', failureMessage(refusal, false))
+  }
+  response.setHeaders(parts.charged)
+  await record.end('done', null, isTimeout ? 'upstream_timeout' : 'upstream_refused')
+  throw new ApiError('UPSTREAM_FAILED', isTimeout ? TOO_MANY_TIMEOUTS : failureMessage(refusal, true))
+}
 
 /** `mayConfirmLater`: the lease is held now, so no await may precede the first byte. A streamed answer can outlast the lease. */
 async function sendAnswer(
@@ -105,13 +129,23 @@ async function sendInPart(
 const creditsOfUnservedIn = (forwarded: Forwarded, { payload }: UpstreamRequest, { provider }: Route) =>
   forwarded.outcome === 'answered' && forwarded.batch
     ? creditsOfUnserved(payload, forwarded.batch, provider.methods)
-    : 0
+    : NO_CREDITS
+
+const NO_CREDITS = { credits: 0, provoked: 0 }
 
 /** The error of a provider is never passed on as the node's. */
-const withOwnErrors = ({ answer, batch }: Extract<Forwarded, { outcome: 'answered' }>): Answer =>
-  batch && batch.refused.size > 0
-    ? replaceResponses(answer, batch.text, (index) => (batch.refused.has(index) ? REFUSED_ENTRY : undefined))
-    : answer
+function withOwnErrors(
+  { answer, batch }: Extract<Forwarded, { outcome: 'answered' }>,
+  areRefusalsFree: boolean,
+): Answer {
+  if (!batch || batch.refused.size === 0) return answer
+  return replaceResponses(answer, batch.text, (index) => {
+    const kind = batch.refused.get(index)
+    if (!kind) return undefined
+    const message = failureMessage(kind, isOfTheCall(kind) && !areRefusalsFree)
+    return `"error":${JSON.stringify({ code: jsonRpcCodes.internalError, message })}`
+  })
+}
 
 /** Refunds before it answers, so that the credits of the answer's headers can be spent. */
 async function sendRefunded(
@@ -125,16 +159,6 @@ async function sendRefunded(
   await response.send(answer)
 }
 
-async function failFree(record: CallRecord, refusal: RefusalKind | undefined): Promise<never> {
-  await record.end('refunded', null, 'upstream_failed')
-  throw new ApiError('UPSTREAM_FAILED', refusal === 'query_limit' ? QUERY_LIMIT : NO_ANSWER)
-}
-
-async function failCharged(record: CallRecord): Promise<never> {
-  await record.end('done', null, 'upstream_timeout')
-  throw new ApiError('UPSTREAM_FAILED', TOO_MANY_TIMEOUTS)
-}
-
 /**
  * A call that an upstream may have executed stays charged, or clients could disconnect to call for free; but for a payment that
  * serves one call, whose client may present it again after a lost answer, within its wallet's budget.
@@ -144,17 +168,3 @@ const endAbandoned = (
   { wasSent }: Extract<Forwarded, { outcome: 'abandoned' }>,
   isFree: boolean,
 ) => record.end(wasSent && !isFree ? 'done' : 'refunded', null, 'caller_left')
-
-const NO_ANSWER = 'No upstream answered; the credits are given back, so try again'
-
-/** Clients that split a query look for these words. */
-const QUERY_LIMIT =
-  'The block range, the result or the batch is too large for every provider of the chain; the credits are given back, so ask for less at once'
-
-const REFUSED_ENTRY = `"error":${JSON.stringify({
-  code: -32_603,
-  message: 'No provider served this entry of the batch; its credits are given back, so try again',
-})}`
-
-const TOO_MANY_TIMEOUTS =
-  'No upstream answered in time, and too many calls of this wallet timed out within a minute, so this one was charged; wait a minute, or send smaller calls'

@@ -38,7 +38,7 @@ export async function sumsOf(pool: Pool, wallet: string) {
   const { rows } = await pool.query<Awaited<ReturnType<typeof reportOf>>[number]>(
     `SELECT chain_id, rpc_method, count(*)::int AS calls,
        sum(CASE state WHEN 'refunded' THEN 0 ELSE credits END)::int AS credits,
-       count(*) FILTER (WHERE state = 'refunded' OR outcome = 'upstream_timeout' OR status_code >= 500)::int AS failed
+       count(*) FILTER (WHERE state = 'refunded' OR outcome IN ('upstream_timeout', 'upstream_refused') OR status_code >= 500)::int AS failed
      FROM usage WHERE account_id IN (SELECT id FROM accounts WHERE wallet = $1)
      GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2`,
     [wallet],

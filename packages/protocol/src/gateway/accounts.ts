@@ -86,7 +86,8 @@ const pageOf = <Record extends z.ZodType>(record: Record) =>
 
 /**
  * How a paid call ended. `answered`: also with an error of the node. `cut_off`: the caller received a part of the answer.
- * `caller_left`: charged if an upstream may have executed the call. `upstream_timeout`: charged, because the wallet had too many.
+ * `caller_left`: charged if an upstream may have executed the call. `upstream_timeout`, `upstream_refused` (for the size of the query
+ * or the method): charged, because the wallet had too many.
  * Refunded: `method_not_found`, `upstream_failed`, `defect` (an error of the gateway), `not_answered` and `unconfirmed` (the charge
  * could not be confirmed), `replica_died`. Until the call ends: `reserved`. `done` and `refunded`: no word was stored.
  */
@@ -96,6 +97,7 @@ export const usageOutcomes = [
   'cut_off',
   'caller_left',
   'upstream_timeout',
+  'upstream_refused',
   'method_not_found',
   'upstream_failed',
   'defect',

@@ -1,5 +1,5 @@
 /** The node failed to answer, or the credits were given back. Fixed when a call ends, but for a charge that is taken back. */
-export const IS_FAILED = `(state = 'refunded' OR outcome = 'upstream_timeout' OR status_code >= 500)`
+export const IS_FAILED = `(state = 'refunded' OR outcome IN ('upstream_timeout', 'upstream_refused') OR status_code >= 500)`
 
 const ORIGIN = "TIMESTAMPTZ '2000-01-01 00:00Z'"
 

@@ -2,7 +2,7 @@ import { callWithActiveSpan, type Span } from '@tollgate/service'
 import { type Endpoint } from '../../catalog/catalog'
 import { classifyAnswer, type BatchResponses, type ResponseClass } from './classify-answer'
 import { hideSecrets } from './hide-secrets'
-import { type RefusalKind } from './provider-refusals'
+import { isOfTheCall, type RefusalKind } from './provider-refusals'
 import { recogniseSent } from './recognise-sent'
 import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type UpstreamError } from './upstream-metrics'
@@ -127,9 +127,6 @@ async function judgeRepeat(
   )
 }
 
-/** These concern one call, not the provider's account: the provider serves others. */
-const OF_THE_CALL: ReadonlySet<RefusalKind> = new Set(['query_limit', 'plan'])
-
 function attemptOf(
   endpoint: Endpoint,
   { answer, response }: { answer: Answer; response: ResponseClass },
@@ -141,7 +138,7 @@ function attemptOf(
     upstreams.recordSuccess(baseUrl)
     return { outcome: 'served', answer, batch: response.batch }
   }
-  if (response.outcome === 'refused' && OF_THE_CALL.has(response.refusal)) upstreams.recordSuccess(baseUrl)
+  if (response.outcome === 'refused' && isOfTheCall(response.refusal)) upstreams.recordSuccess(baseUrl)
   else upstreams.recordFailure(baseUrl, retryAfterOf(answer))
   upstreams.metrics.failed(endpoint, errorKindOf(response))
   if (response.outcome !== 'error') answer.rest?.destroy()

@@ -13,8 +13,12 @@ import { isCompressed, mediaTypeOf, readBody, readShortBody } from './read-body'
 import { type Answer } from './upstream-exchange'
 import { type UpstreamRequest } from './upstream-request'
 
-/** The responses to a batch of which not every one is a result. `refused`: the places of those that no node gave. */
-export type BatchResponses = { text: string; responses: readonly unknown[]; refused: ReadonlySet<number> }
+/** The responses to a batch of which not every one is a result. `refused`: why no node gave some, by their places. */
+export type BatchResponses = {
+  text: string
+  responses: readonly unknown[]
+  refused: ReadonlyMap<number, RefusalKind>
+}
 
 /**
  * `error`: a node reports an error of the call. `refused`: a provider refused the call or a part of it, and executed nothing of
@@ -81,7 +85,7 @@ function classifyContent(
   const refusal = refusalOfResponse(body) ?? refusalOfBareError(body)
   if (refusal) return refused(refusal)
   return isBatch(payload)
-    ? { outcome: 'served', batch: { text: `[${text}]`, responses: [body], refused: new Set() } }
+    ? { outcome: 'served', batch: { text: `[${text}]`, responses: [body], refused: new Map() } }
     : SERVED
 }
 
@@ -96,7 +100,7 @@ function classifyResponses(body: readonly unknown[], text: string): ResponseClas
   const batch = {
     text,
     responses: body,
-    refused: new Set(refusals.flatMap((refusal, index) => (refusal ? [index] : []))),
+    refused: new Map(refusals.flatMap((refusal, index) => (refusal ? [[index, refusal] as const] : []))),
   }
   if (first === undefined) return { outcome: 'served', batch }
   return others.length + 1 === body.length ? refused(first) : { outcome: 'refused', refusal: first, batch }

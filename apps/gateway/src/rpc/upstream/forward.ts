@@ -8,6 +8,7 @@ import {
   type Failure,
   type PartOfBatch,
 } from './attempt-at'
+import { createBatchInPart, dominant, type BatchInPart } from './batch-in-part'
 import { type BatchResponses } from './classify-answer'
 import { MAX_TOTAL_TIMEOUTS } from './max-total-timeouts'
 import { type RefusalKind } from './provider-refusals'
@@ -43,8 +44,9 @@ const RETURNED_HEADERS = [
 
 /**
  * Forwards a call to the first upstream that serves it. Retries only if the call was provably not executed or is safe to
- * repeat; after a timeout, once. An error that a node reports, and a batch that was served in part, is the answer if no upstream
- * serves the call. Redirects count as failures. `isTraced`: whether upstreams get a `traceparent`.
+ * repeat; after a timeout, once. Of a batch that was served in part, only the rest goes to the next upstream. That part, or an error
+ * that a node reports, is the answer if no upstream serves the call. Redirects count as failures. `isTraced`: whether upstreams get a
+ * `traceparent`.
  */
 export function createForward(upstreams: Upstreams, timeoutMs: number, { isTraced = false } = {}) {
   return async (
@@ -54,14 +56,15 @@ export function createForward(upstreams: Upstreams, timeoutMs: number, { isTrace
   ): Promise<Forwarded> => {
     const deadline = performance.now() + MAX_TOTAL_TIMEOUTS * timeoutMs
     const attempts = createAttempts(endpoints)
-    const failures = createFailures()
+    const progress = createProgress(outgoing)
     let wasSent = false
 
     for (const baseUrl of upstreams.candidates(attempts.baseUrls)) {
       if (!attempts.canTry(baseUrl)) continue
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
-      const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs, isRepeat: wasSent }
+      const asked = { upstreams, outgoing: progress.request(), caller, wallet }
+      const options = { ...asked, timeoutMs, responseTimeoutMs, isRepeat: wasSent }
       const endpoint = attempts.endpointOf(baseUrl)
       const attempt = span
         ? await attemptTraced(span, endpoint, { ...options, span, isTraced })
@@ -69,35 +72,49 @@ export function createForward(upstreams: Upstreams, timeoutMs: number, { isTrace
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
-      if (attempt.outcome === 'served') return served(attempt)
+      const answered = await progress.record(attempt)
+      if (answered) return answered
       wasSent = true
-      attempts.recordSent(baseUrl, attempt.upstreamTimedOut)
-      failures.record(attempt)
-      if (!isRetryable(outgoing.kind, attempt.outcome)) break
+      attempts.recordSent(baseUrl, attempt.outcome !== 'served' && attempt.upstreamTimedOut)
+      if (attempt.outcome !== 'served' && !isRetryable(outgoing.kind, attempt.outcome)) break
     }
-    return failures.conclude()
+    return progress.conclude()
   }
 }
 
-type FailedAttempt = Extract<Attempt, { upstreamTimedOut: boolean }>
+type SentAttempt = Exclude<Attempt, { outcome: 'unsent' | 'abandoned' }>
 
-/** What is answered if no upstream serves the call. */
-function createFailures() {
+/** What the next upstream is asked, and what is answered if none serves the call. */
+function createProgress(outgoing: UpstreamRequest) {
   let isTimeout = false
   let nodeError: Answer | undefined
   let refusal: RefusalKind | undefined
-  let part: PartOfBatch | undefined
+  let batch: BatchInPart | undefined
+
+  async function addToBatch(part: PartOfBatch | Omit<Served, 'outcome'>): Promise<Served | undefined> {
+    if (!batch) {
+      batch = part.batch && createBatchInPart(outgoing, { answer: part.answer, batch: part.batch })
+      return batch ? undefined : served(part)
+    }
+    const streamed = await batch.add(part)
+    if (streamed) return served({ answer: streamed })
+    return batch.isComplete() ? served(batch.part()) : undefined
+  }
+
   return {
-    record(attempt: FailedAttempt) {
+    request: () => batch?.rest() ?? outgoing,
+    /** Returns the answer, if the call is served. */
+    record(attempt: SentAttempt): Promise<Served | undefined> | Served | undefined {
+      if (attempt.outcome === 'served') return batch ? addToBatch(attempt) : served(attempt)
       isTimeout ||= attempt.isTimeout
       nodeError = attempt.nodeError ?? nodeError
-      // The caller can do something about the query only.
-      if (refusal !== 'query_limit') refusal = attempt.refusal ?? refusal
-      const { part: next } = attempt
-      if (next && (!part || next.batch.refused.size < part.batch.refused.size)) part = next
+      if (attempt.refusal) refusal = dominant(refusal, attempt.refusal)
+      if (attempt.part) return addToBatch(attempt.part)
+      if (attempt.refusal) batch?.refuse(attempt.refusal)
+      return undefined
     },
     conclude(): Forwarded {
-      if (part) return served(part)
+      if (batch) return served(batch.part())
       if (nodeError) return served({ answer: nodeError })
       return { outcome: 'failed', isTimeout, refusal }
     },

@@ -278,12 +278,12 @@ describe('a batch', () => {
     [
       'that is refused in part',
       [result, limited],
-      { outcome: 'refused', refusal: 'rate_limit', batch: { refused: new Set([1]) } },
+      { outcome: 'refused', refusal: 'rate_limit', batch: { refused: new Map([[1, 'rate_limit']]) } },
     ],
     [
       'with an error of the node',
       [result, error(-32_000, 'header not found')],
-      { outcome: 'served', batch: { refused: new Set() } },
+      { outcome: 'served', batch: { refused: new Map() } },
     ],
     [
       'that the node refuses',

@@ -15,6 +15,9 @@ export const refusalKinds = [
 ] as const
 export type RefusalKind = (typeof refusalKinds)[number]
 
+/** Concerns what one call asks, not the provider's account: the provider serves others, and others would refuse the call too. */
+export const isOfTheCall = (kind: RefusalKind): boolean => kind === 'query_limit' || kind === 'plan'
+
 /** `source`: a public page that has the answer. */
 type Row<Match> = Match & { kind: RefusalKind; source: string }
 

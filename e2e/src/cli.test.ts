@@ -1,5 +1,4 @@
 import { fileStorage } from '@tollgate/wallet/file-storage'
-import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { spawnSync } from 'node:child_process'
@@ -10,7 +9,7 @@ import { join } from 'node:path'
 import { startProxy } from './testing/changing-proxy'
 import { createCommandLine, type Finished } from './testing/command-line'
 import { until } from './testing/paying'
-import { startWorld, type World } from './testing/world'
+import { root, startWorld, type World } from './testing/world'
 
 const PASSWORD = 'a password of the keystore 7f3a'
 const SHOP_PASSWORD = 'a password of the shop 91bc'
@@ -52,6 +51,21 @@ async function newUser({
   return { ...commandLine, wallet, address: wallet.address, home }
 }
 
+/** `npm run faucet`, for the chains of this world. */
+const runFaucet = (address: string) =>
+  spawnSync(
+    process.execPath,
+    [join(root, 'scripts/faucet.mjs'), address, '--devnet', join(world.folder, 'devnet.json')],
+    { encoding: 'utf8' },
+  )
+
+test.each([
+  ['an address of another chain', 'osmo1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqmcn030', 1, 'no address of a chain'],
+  ['no address', '--', 2, 'Usage'],
+])('the faucet refuses %s', (_, address, status, message) => {
+  expect(runFaucet(address)).toMatchObject({ status, stderr: expect.stringContaining(message) as string })
+})
+
 /** Its sign-in text names the service, not the proxy. */
 const behind = ({ url }: { url: string }) => ({ TOLLGATE_URL: url, TOLLGATE_SERVICE_NAME: world.serviceName })
 
@@ -69,7 +83,8 @@ describe('a person with a new wallet', () => {
     expect(statSync(keystore).mode & 0o777).toBe(0o600)
     expect((await user.run(['wallet', 'new', keystore])).exitCode).toBe(2)
     expect((await user.run(['wallet', 'address', '--keystore', keystore])).stdout).toBe(`${address}\n`)
-    await fundWallet(world.infrastructure.rpcUrl, address, { usdc: USDC })
+    const faucet = runFaucet(address)
+    expect([faucet.status, faucet.stdout]).toEqual([0, `${address} has got 1 USDC on base-sepolia\n`])
 
     const withKeystore = { TOLLGATE_KEYSTORE: keystore }
     const login = await user.run(['login', '--plan', '1'], withKeystore)
@@ -283,6 +298,7 @@ describe('payments', () => {
     const refused = await user.run(['buy', '--yes', '--json'])
     expect([refused.exitCode, errorOf(refused).code]).toEqual([1, 'PAYMENT_REFUSED'])
     expect(errorOf(refused).advice).toContain(`${USDC_ADDRESS} on eip155:84532 to ${user.address}`)
+    expect(errorOf(refused).advice).toContain(`npm run faucet -- ${user.address}`)
   })
 
   test('need complete limits, and other commands do not', async () => {
@@ -300,7 +316,10 @@ describe('payments', () => {
     const user = await newUser({ usdc: 0n, variables: { PRIVATE_KEY: '' } })
     const variables = { MNEMONIC: user.wallet.mnemonic?.phrase ?? '' }
     const { address } = await user.json<{ address: string }>(['wallet', 'address', '--cosmos'], variables)
-    await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, address, '1000000uatom')
+    expect(runFaucet(address)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('1 ATOM') as string,
+    })
     const buy = ['buy', '--yes', '--cosmos']
     const unknown = await user.run([...buy, '--json'], variables)
     expect([unknown.exitCode, errorOf(unknown).code]).toEqual([2, 'ASSET_UNKNOWN'])

@@ -15,7 +15,7 @@ Exit codes:
   0    done
   1    failed: the message says why
   2    wrong usage: a command, an option, a key or the environment, also if
-       the gateway or the facilitator refuses it
+       the gateway or the facilitator refuses it, or no gateway is at --url
   3    a payment is needed, and not allowed or above a limit
   4    the gateway, or the facilitator, cannot be reached
   5    the outcome of a payment is not known yet: run the command again, it

@@ -117,9 +117,14 @@ export const openReader = (options: Pick<ClientOptions, 'url'>): Tollgate =>
 
 const NO_ACCOUNT = { request: () => Promise.reject(new Error('There is no wallet')) }
 
+/** @throws UsageError */
 export function urlOf({ url }: Pick<ClientOptions, 'url'>): string {
   if (url === undefined) throw new UsageError('Give the URL of a gateway with --url or TOLLGATE_URL')
-  return url
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url
+  const whole = `http://${url}`
+  const advice =
+    url.includes('://') || !URL.canParse(whole) ? 'http:// or https:// and a host' : `${whole}, or https://`
+  throw new UsageError(`--url ${printable(url)} is no URL of a gateway: write ${advice}`)
 }
 
 /** XDG's folder for state. @throws UsageError */

@@ -14,6 +14,7 @@ import { plansCommand } from './commands/plans'
 import { shopCommand } from './commands/shop'
 import { walletCommand } from './commands/wallet'
 import { watchCommand } from './commands/watch'
+import { explainUrl } from './find-wrong-url'
 import { EXIT, EXIT_CODES_HELP, UsageError } from './exit-codes'
 import { openClient, payWithinLimits, type ClientOptions, type OpenClient } from './open-client'
 import { isReaderGone, outputFailed } from './output/output'
@@ -40,8 +41,9 @@ export async function runProgram(
     return result.exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.OK
-    const output = outputOf({ ...program.opts<ClientOptions>(), json: isJson }, terminal, secrets)
-    if (!(error instanceof CommanderError)) return output.fail(error)
+    const options = program.opts<ClientOptions>()
+    const output = outputOf({ ...options, json: isJson }, terminal, secrets)
+    if (!(error instanceof CommanderError)) return output.fail(await explainUrl(error, options.url))
     return isJson ? output.fail(asUsageError(error)) : EXIT.USAGE
   }
 }

@@ -1,6 +1,7 @@
 import { isTollgateError } from '@tollgate/wallet'
 import { type Command } from 'commander'
 import { CommandError, EXIT } from './exit-codes'
+import { explainUrl } from './find-wrong-url'
 import { openClient, type ClientOptions, type DecidePayment, type OpenClient } from './open-client'
 import { createOutput, type Output } from './output/output'
 import { withFunding } from './with-funding'
@@ -85,7 +86,9 @@ export function createRun(parts: {
       const work = finish().catch((error: unknown) =>
         stopping.signal.aborted || isAbort(error)
           ? EXIT.INTERRUPTED
-          : withFunding(error, clients).then(output.fail),
+          : explainUrl(error, options.url)
+              .then((explained) => withFunding(explained, clients))
+              .then(output.fail),
       )
       const ended = await Promise.race([work, stopped])
       release()

@@ -2,7 +2,11 @@ import { TollgateError } from '@tollgate/wallet'
 import { testPlan } from './testing/plan'
 import { withFunding } from './with-funding'
 
-const client = { wallet: { address: '0xpayer' }, plan: () => Promise.resolve(testPlan()) }
+const client = {
+  tollgate: { url: 'https://gateway.example' },
+  wallet: { address: '0xpayer' },
+  plan: () => Promise.resolve(testPlan()),
+}
 
 test.each<[string, Record<string, unknown>, string]>([
   ['of the payment', { network: 'cosmos:a-1', asset: 'uatom' }, 'uatom on cosmos:a-1'],
@@ -12,6 +16,15 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(await withFunding(refused, [client])).toMatchObject({
     ...{ code: 'PAYMENT_REFUSED', message: 'insufficient_funds', exitCode: 1 },
     advice: expect.stringContaining(`send some of ${asset} to 0xpayer;`) as string,
+  })
+})
+
+test('a gateway on this machine may have a faucet', async () => {
+  const local = { ...client, tollgate: { url: 'http://127.0.0.1:8080' } }
+  expect(
+    await withFunding(new TollgateError('PAYMENT_REFUSED', 'insufficient_funds'), [local]),
+  ).toMatchObject({
+    advice: expect.stringContaining('`npm run faucet -- 0xpayer`') as string,
   })
 })
 

@@ -1,8 +1,13 @@
 import { isTollgateError, type Plan } from '@tollgate/wallet'
 import { networkOf } from './amounts'
 import { CommandError, EXIT } from './exit-codes'
+import { isOnThisMachine } from './find-wrong-url'
 
-type Client = { wallet: { address: string }; plan(): Promise<Plan | undefined> }
+type Client = {
+  tollgate: { url: string }
+  wallet: { address: string }
+  plan(): Promise<Plan | undefined>
+}
 
 /** A refused payment with the address to fund; other errors as they are. */
 export async function withFunding(error: unknown, [client]: readonly Client[]): Promise<unknown> {
@@ -13,10 +18,17 @@ export async function withFunding(error: unknown, [client]: readonly Client[]): 
   const { network, asset } = { ...ofPlan, ...(details as { network?: string; asset?: string }) }
   const money =
     network === undefined || asset === undefined ? 'the asset of the plan' : `${asset} on ${network}`
+  const { address } = client.wallet
   return new CommandError(
     'PAYMENT_REFUSED',
     message,
-    `The gateway charged nothing. If the balance is too small, send some of ${money} to ${client.wallet.address}; else remove the cause that the message names. Then run the command again.`,
+    `The gateway charged nothing. If the balance is too small, send some of ${money} to ${address}${faucetOf(client.tollgate.url, address)}; else remove the cause that the message names. Then run the command again.`,
     EXIT.FAILED,
   )
 }
+
+/** A gateway on this machine is most likely one of `npm start`, whose money is for tests. */
+export const faucetOf = (url: string, address: string): string =>
+  isOnThisMachine(url)
+    ? ` (for the gateway of \`npm start\`: \`npm run faucet -- ${address}\` in its checkout)`
+    : ''

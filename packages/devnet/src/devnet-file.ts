@@ -48,6 +48,7 @@ const networkOf = (plan: Apps['plan'] | Apps['cosmosPlan']) => ({
   chainId: plan.chain_id,
   asset: plan.asset_address,
   decimals: plan.decimals,
+  symbol: plan.display_denom,
   payTo: plan.pay_to,
   planId: plan.id,
 })

@@ -83,6 +83,7 @@ function printAddresses(state: State, { gateway, facilitator, infrastructure, se
   terminal.fact('facilitator', `${facilitator.url}/api/v1`)
   terminal.fact('EVM chain', infrastructure.rpcUrl)
   terminal.fact('Cosmos chain', infrastructure.cosmos.rpcUrl)
+  terminal.fact('faucet', 'npm run faucet -- ADDRESS (test money for a wallet of yours, in this checkout)')
   terminal.fact(
     'limits',
     'too high for a day of tests to reach; .env.example of each app has those for production',

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { formatAmount, priceOf } from '../amounts'
 import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { EXIT, failureOf } from '../exit-codes'
+import { explainUrl, findWrongUrl } from '../find-wrong-url'
 import {
   approveSameAsset,
   candidates,
@@ -18,6 +19,7 @@ import { type Context } from '../run-command'
 import { findOpenPayments } from '../stored-payments'
 import { codeOf } from '../wallets/keystore'
 import { type OpenWallet } from '../wallets/open-wallet'
+import { faucetOf } from '../with-funding'
 import { readTokenBalance } from './token-balance'
 
 export type Finding = {
@@ -90,17 +92,18 @@ async function checkUrl(known: Known, { options }: Context): Promise<Result> {
     known.answeredAt = Date.now()
     return ok(url)
   } catch (error) {
-    return wrong(
-      `${url} cannot be reached (${reasonOf(error)})`,
-      'Check --url, the name, the network, a proxy and the certificate.',
-      EXIT.UNREACHABLE,
-    )
+    throw (await findWrongUrl(url)) ?? error
   }
 }
 
 async function checkGateway(known: Known, { options }: Context): Promise<Result> {
   if (!known.response) return skipped('not reachable')
-  known.plans = await openReader(options).plans()
+  const { url } = options
+  known.plans = await openReader(options)
+    .plans()
+    .catch(async (error: unknown) => {
+      throw await explainUrl(error, url)
+    })
   return ok(`${known.plans.length} plans on sale`)
 }
 
@@ -189,7 +192,10 @@ async function checkBalance({ wallet, payable }: Known, { options }: Context): P
     .join(', ')
   return known.some(({ plan, balance }) => balance >= BigInt(plan.amount))
     ? ok(list)
-    : wrong(`${list}, less than a plan costs`, `Send some of the asset to ${wallet.address}.`)
+    : wrong(
+        `${list}, less than a plan costs`,
+        `Send some to ${wallet.address}${faucetOf(urlOf(options), wallet.address)}.`,
+      )
 }
 
 async function checkOpenPayments({ client }: Known): Promise<Result> {
@@ -225,12 +231,3 @@ async function checkFolder(_: Known, { options, terminal }: Context): Promise<Re
 }
 
 const withoutSlash = (url: string) => url.replace(/\/+$/, '')
-
-/** `ECONNREFUSED`, `ENOTFOUND`, the name of a problem of the certificate. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  if (error.name === 'TimeoutError') return 'no answer in time'
-  const { cause } = error
-  if (!(cause instanceof Error)) return error.message
-  return 'code' in cause ? String(cause.code) : cause.message
-}

@@ -37,7 +37,7 @@ export const Environment = z.object({
     .prefault('0')
     .describe('The number of proxies in front whose `X-Forwarded-For` is trusted.'),
   DATABASE_URL: env.postgresUrl.describe(
-    "The facilitator's own database in Postgres 15 or newer, with its migrations applied: directly, or through a pooler such as PgBouncer in session mode, because locks and notifications belong to a session. In transaction mode the start is refused.",
+    "The facilitator's own database in Postgres 15 or newer, with its migrations applied: directly, or through a pooler such as PgBouncer in session mode; in transaction mode the start is refused. `?sslmode=require` encrypts, `verify-full` also checks the certificate.",
   ),
   DATABASE_POOL_SIZE: atLeastOne
     .prefault('10')

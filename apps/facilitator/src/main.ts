@@ -32,6 +32,7 @@ void run('facilitator', async (closing) => {
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,
     onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
+    onUncheckedCertificate: (sslmode) => logger.warn('postgres certificate not checked', { sslmode }),
   })
   const database = openFacilitatorDatabase({
     url: environment.DATABASE_URL,

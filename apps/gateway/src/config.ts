@@ -28,7 +28,7 @@ export const Environment = z.object({
   METRICS_PORT: env.port.default(9090).describe('`GET /metrics` for Prometheus. Not public.'),
   PUBLIC_URL: env.url.describe('The URL that wallets and clients use. x402 clients get PUBLIC_URL/rpc.'),
   DATABASE_URL: env.postgresUrl.describe(
-    "The gateway's own database in Postgres 15 or newer, with its migrations applied: directly, or through a pooler such as PgBouncer in session mode. In transaction mode the start is refused.",
+    "The gateway's own database in Postgres 15 or newer, with its migrations applied: directly, or through a pooler such as PgBouncer in session mode. In transaction mode the start is refused. `?sslmode=require` encrypts, `verify-full` also checks the certificate.",
   ),
   DATABASE_POOL_SIZE: atLeastOne.default(10).describe('Connections to Postgres that requests share.'),
   REDIS_URL: env.redisUrl

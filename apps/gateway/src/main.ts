@@ -46,6 +46,7 @@ void run('gateway', async (closing) => {
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,
     onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
+    onUncheckedCertificate: (sslmode) => logger.warn('postgres certificate not checked', { sslmode }),
   })
   const database = openGatewayDatabase({
     url: environment.DATABASE_URL,

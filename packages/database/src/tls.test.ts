@@ -74,11 +74,14 @@ async function serverWithTls() {
   return { at, encrypted: () => encrypted }
 }
 
-async function query(url: string): Promise<void> {
+/** Returns the modes of which a warning came. */
+async function query(url: string): Promise<string[]> {
+  const unchecked: string[] = []
   await waitForDatabase(url, {
     onRetry: () => {
       throw new Error('it was tried again')
     },
+    onUncheckedCertificate: (mode) => unchecked.push(mode),
   })
   const { pool, close } = openGatewayDatabase({ url })
   try {
@@ -86,18 +89,20 @@ async function query(url: string): Promise<void> {
   } finally {
     await close()
   }
+  return unchecked
 }
 
 test.each([
-  ['require', 'localhost', ''],
-  ['require', '127.0.0.1', `&sslrootcert=${certificate}`],
-  ['prefer', 'localhost', ''],
-  ['no-verify', 'localhost', ''],
-  ['verify-ca', '127.0.0.1', `&sslrootcert=${certificate}`],
-  ['verify-full', 'localhost', `&sslrootcert=${certificate}`],
-])('sslmode=%s takes the server at %s%s, with TLS', async (mode, host, more) => {
+  ['require', 'localhost', '', 'warns'],
+  ['require', '127.0.0.1', `&sslrootcert=${certificate}`, 'says nothing'],
+  ['prefer', 'localhost', '', 'warns'],
+  ['no-verify', 'localhost', '', 'says nothing'],
+  ['verify-ca', '127.0.0.1', `&sslrootcert=${certificate}`, 'says nothing'],
+  ['verify-full', 'localhost', `&sslrootcert=${certificate}`, 'says nothing'],
+])('sslmode=%s takes the server at %s%s, with TLS, and %s', async (mode, host, more, says) => {
   const server = await serverWithTls()
-  await query(server.at(host, `sslmode=${mode}${more}`))
+  const unchecked = await query(server.at(host, `sslmode=${mode}${more}`))
+  expect(unchecked).toEqual(says === 'warns' ? [mode] : [])
   expect(server.encrypted()).toBeGreaterThanOrEqual(2)
 })
 
@@ -123,7 +128,7 @@ test.each([
   ['verify-full', false],
 ])('sslmode=%s with a server without TLS: %p', async (mode, isTaken) => {
   const asked = query(`${serverUrl()}?sslmode=${mode}`)
-  await (isTaken ? asked : expect(asked).rejects.toThrow('it has no TLS'))
+  await (isTaken ? expect(asked).resolves.toEqual([]) : expect(asked).rejects.toThrow('it has no TLS'))
 })
 
 test('a URL without parameters of TLS is left to the driver', () => {

@@ -101,6 +101,16 @@ export function connectionOf(url: string): { connectionString: string; ssl?: Tls
   return { connectionString, ...(ssl === undefined ? {} : { ssl }) }
 }
 
+/**
+ * The `sslmode` of a connected URL that uses TLS without a check of the certificate, so that anyone on the way can read along.
+ * `no-verify` says that this is meant.
+ */
+export function uncheckedMode(url: string): string | undefined {
+  const { ssl } = connectionOf(url)
+  const mode = new URL(url).searchParams.get('sslmode') ?? 'prefer'
+  return ssl && ssl.rejectUnauthorized === false && mode !== 'no-verify' ? mode : undefined
+}
+
 /** A certificate that cannot be trusted, by the codes of Node and OpenSSL. */
 export const isCertificateError = (code: string): boolean =>
   /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|TlsConnectionError)/.test(

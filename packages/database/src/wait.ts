@@ -5,11 +5,13 @@ import { connectionErrorReason } from './connection-errors'
 import { DatabaseSetupError } from './database-setup-error'
 import { sharesSessions } from './pool-mode'
 import { connectionConfig, prepareSession } from './session-settings'
-import { isCertificateError, withTls } from './tls'
+import { isCertificateError, uncheckedMode, withTls } from './tls'
 
 export type WaitOptions = {
   /** Called before each pause; `reason` names host, port and database, never the user or the password. */
   onRetry?: ((attempt: number, reason: string) => void) | undefined
+  /** Called once if the connection uses TLS and its `sslmode` does not check the certificate. */
+  onUncheckedCertificate?: ((sslmode: string) => void) | undefined
   signal?: AbortSignal | undefined
   /** 60 by default. */
   timeoutSeconds?: number | undefined
@@ -39,6 +41,8 @@ export type ConnectOptions = { applicationName?: string; lockTimeoutMs?: number 
  */
 export async function waitForDatabase(url: string, waiting: WaitOptions = {}): Promise<void> {
   const client = await connectWhenReady(url, {}, waiting)
+  const mode = uncheckedMode(url)
+  if (mode !== undefined) waiting.onUncheckedCertificate?.(mode)
   await client.end()
 }
 

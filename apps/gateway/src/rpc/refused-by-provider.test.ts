@@ -204,7 +204,10 @@ describe('calls that providers refuse for what they ask', () => {
     for (let calls = 0; calls < 3; calls++) {
       const answer = await call({ chain_id, payload })
       const messages = (answer.body as { error?: { message: string } }[]).map(({ error }) => error?.message)
-      seen.push([answer.headers['x-credits-charged'], ...messages.map((text) => text && /given back/.test(text))])
+      seen.push([
+        answer.headers['x-credits-charged'],
+        ...messages.map((text) => text && /given back/.test(text)),
+      ])
     }
     expect(seen).toEqual([
       ['1', undefined, true, true],

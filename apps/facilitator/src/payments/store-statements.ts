@@ -48,10 +48,13 @@ export const LOCK_FAILED = `
 SELECT id, transaction_hash IS NOT NULL AS "wasSent", error_reason AS "errorReason"
 FROM settlements WHERE ${samePayment} AND status = 'failed' FOR UPDATE`
 
-/** Requires the lock on the settlement: a resolution stores the allocations under it. */
+/**
+ * Only for payments that are transactions of their payers, whole or signed by us too: each but a fee grant used the payer's nonce.
+ * Requires the lock on the settlement: a resolution stores the allocations under it.
+ */
 export const FIND_MINED_PAYER_TRANSACTION = `
 SELECT FROM fee_allocations a JOIN transactions t ON t.id = a.transaction_id
-WHERE a.settlement_id = $1 AND t.nonce IS NULL LIMIT 1`
+WHERE a.settlement_id = $1 AND NOT t.is_fee_grant LIMIT 1`
 
 const isOwn = isOwnRecipientSql({ network: 'settlements.network', payTo: '$2', clientId: '$4' })
 

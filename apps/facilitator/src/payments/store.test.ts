@@ -241,10 +241,14 @@ describe('a failed payment that was broadcast', () => {
     expect(await claimAtOnce(request, basis)).toHaveLength(count)
   })
 
-  test('is not reclaimed as unused once a transaction of its payer was mined', async () => {
+  test.each<[string, Parameters<typeof rows.transaction>[0], number]>([
+    ['not reclaimed as unused once a transaction of its payer was mined', { nonce: null }, 0],
+    ['not reclaimed as unused once one that we signed too was mined', { nonce: 7n }, 0],
+    ['reclaimed as unused after a fee grant was mined', { nonce: 7n, isFeeGrant: true }, 1],
+  ])('is %s', async (_, transaction, count) => {
     const { request, id } = await failedPayment('0x1')
-    await rows.charge(await rows.transaction({ nonce: null, status: 'mined' }), id, '0')
-    expect(await claimAtOnce(request, 'unused')).toEqual([])
+    await rows.charge(await rows.transaction({ ...transaction, status: 'mined' }), id, '0')
+    expect(await claimAtOnce(request, 'unused')).toHaveLength(count)
   })
 
   test('is never reclaimed if it moved another amount', async () => {

@@ -30,6 +30,7 @@ type TransactionRow = {
   nonce?: bigint | null
   status?: 'signed' | 'mined' | 'final' | 'superseded'
   isBroadcast?: boolean
+  isFeeGrant?: boolean
   fee?: string
   /** Hashes, oldest first. */
   versions?: readonly string[]
@@ -73,8 +74,8 @@ export function settlementRows(pool: Pool) {
       } = row
       const isMined = status === 'mined' || status === 'final'
       const { rows } = await pool.query<{ id: bigint }>(
-        `INSERT INTO transactions (network, signer, nonce, raw, hash, status, accepted_at, block_number, block_hash, fee)
-         VALUES ($1, $2, $3, 'raw', $4, $5, $6, $7, $8, $9) RETURNING id`,
+        `INSERT INTO transactions (network, signer, nonce, raw, hash, status, accepted_at, block_number, block_hash, fee, is_fee_grant)
+         VALUES ($1, $2, $3, 'raw', $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
         [
           row.network ?? network,
           signer,
@@ -85,6 +86,7 @@ export function settlementRows(pool: Pool) {
           isMined ? 17 : null,
           isMined ? hex(32) : null,
           isMined ? (row.fee ?? '100') : null,
+          row.isFeeGrant ?? false,
         ],
       )
       const { id } = rows[0]!

@@ -159,7 +159,7 @@ test('is refused, and signed by us in no way, if it is not exactly what we pay f
     await countersigned(on, payer, { fee: dear }),
     await countersigned(on, payer, { fee: { amount: [] } }),
     await countersigned(on, payer, { timeoutHeight: 0n }),
-    await countersigned(on, payer, { timeoutHeight: (await on.height()) + 1_000n }),
+    await countersigned(on, payer, { timeoutHeight: (await on.height()) + 60n }),
     await countersigned(on, payer, { sequence: 5 }),
   ]
   for (const body of bodies) {

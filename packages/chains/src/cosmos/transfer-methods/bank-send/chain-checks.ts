@@ -73,8 +73,11 @@ const checkTimeout: ChainCheck = ({ payment: { tx }, chainState: { height, isCov
     ? undefined
     : refuse('payment_expired', `times out at block ${tx.timeoutHeight}, and the chain is at block ${height}`)
 
-/** While a transaction that we sign too waits, those with our later sequences wait for it. */
-const MAX_BLOCKS_LEFT = 200n
+/**
+ * While a transaction that we sign too waits, those with our later sequences wait for it: some minutes at most. The wallet package sets
+ * 30 blocks, counted from the height of its own node.
+ */
+const MAX_BLOCKS_LEFT = 50n
 
 const checkEnds: ChainCheck = ({ payment: { tx, countersigned }, chainState: { height } }) =>
   countersigned && (tx.timeoutHeight === 0n || tx.timeoutHeight > height + MAX_BLOCKS_LEFT)

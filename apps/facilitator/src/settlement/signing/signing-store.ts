@@ -14,7 +14,8 @@ ON CONFLICT (hash) DO UPDATE SET status = 'signed', signer = $2, max_fee = $6, s
 RETURNING id`
 
 const STORE_VERSION = `
-INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`
+INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3) 
+ON CONFLICT (hash) DO UPDATE SET transaction_id = EXCLUDED.transaction_id, created_at = now()`
 
 /** A fee grant does not broadcast the payment, so it sets no hash. */
 const SIGN_CLAIMS = `

@@ -59,6 +59,11 @@ const statusOf = async (id: bigint) =>
   (await pool.query<{ status: string }>('SELECT status FROM transactions WHERE id = $1', [id])).rows[0]!
     .status
 
+const signerOf = async (id: bigint) =>
+  (await pool.query<{ signer: string }>('SELECT signer FROM transactions WHERE id = $1', [id])).rows[0]!
+    .signer
+const ALL = { after: 0n, limit: 1_000 }
+
 const moveToHeapEnd = (id: bigint) =>
   pool.query('UPDATE settlements SET updated_at = now() WHERE id = $1', [id])
 const LOCK_SETTLEMENT = 'SELECT FROM settlements WHERE id = $1 FOR UPDATE'
@@ -188,11 +193,11 @@ describe('a superseded transaction', () => {
 })
 
 describe('a version with higher fees', () => {
-  const storeVersion = async (id: bigint, hash: string) => {
+  const storeVersion = async (id: bigint, hash: string, nonce?: bigint) => {
     const session = await pool.connect()
     try {
       return await inTransaction(session, () =>
-        createTransactionStore(pool).storeVersion(session, id, { raw: 'next', hash, cost: 5n }),
+        createTransactionStore(pool).storeVersion(session, id, { raw: 'next', hash, cost: 5n }, nonce),
       )
     } finally {
       session.release()
@@ -216,6 +221,30 @@ describe('a version with higher fees', () => {
     expect(await storeVersion(id, HASH)).toBe(false)
     const { rows: stored } = await pool.query('SELECT FROM transaction_versions WHERE hash = $1', [HASH])
     expect(stored).toEqual([])
+  })
+
+  const versionsOf = async (id: bigint) =>
+    (await createTransactionStore(pool).unmined({ network: 'base-sepolia', signer: await signerOf(id) }, ALL))
+      .filter((one) => one.id === id)
+      .map(({ transaction, nonce, hashes }) => ({ hash: transaction.hash, nonce, hashes }))
+
+  test('that moves back to a nonce which its transaction had is its newest again', async () => {
+    const { id, hash } = await signed()
+    expect(await storeVersion(id, '0xmoved', 3n)).toBe(true)
+    expect(await storeVersion(id, hash, 5n)).toBe(true)
+    expect(await versionsOf(id)).toEqual([{ hash, nonce: 5n, hashes: [hash, '0xmoved'] }])
+  })
+
+  test('that a superseded transaction of the same payment had is its own', async () => {
+    const hash = newHash()
+    const superseded = await rows.transaction({ status: 'superseded', versions: [hash] })
+    const { id, hash: first } = await signed()
+    expect(await storeVersion(id, hash, 0n)).toBe(true)
+    expect(await versionsOf(id)).toEqual([{ hash, nonce: 0n, hashes: [hash, first] }])
+    expect(await statusOf(superseded)).toBe('superseded')
+    const { id: live, hash: taken } = await signed()
+    await expect(storeVersion(id, taken, 0n)).rejects.toThrow('transactions_hash_key')
+    expect(await statusOf(live)).toBe('signed')
   })
 
   test('cannot deadlock with the resolution of its transaction', async () => {

@@ -55,7 +55,12 @@ const MAX_ASSET_FAULTS = 3
 const SET_NEWEST_VERSION = `
 UPDATE transactions SET raw = $3, hash = $2, max_fee = $4, nonce = coalesce($5, nonce), signed_at = now(), accepted_at = NULL
 WHERE id = $1 AND status = 'signed'`
-const ADD_VERSION = 'INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)'
+/** The same bytes give the same hash: a superseded transaction of the same payment may have had this nonce. */
+const FREE_HASH = `
+UPDATE transactions SET hash = hash || ' of ' || id WHERE hash = $2 AND id <> $1 AND status = 'superseded'`
+const ADD_VERSION = `
+INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)
+ON CONFLICT (hash) DO UPDATE SET transaction_id = EXCLUDED.transaction_id, created_at = now()`
 const SET_SETTLEMENT_HASHES = `
 UPDATE settlements s SET transaction_hash = CASE WHEN s.transaction_hash IS NOT NULL THEN $2 END, retry_requested_at = NULL, updated_at = now()
 WHERE s.transaction_id = $1 AND ${isInFlight}`
@@ -156,6 +161,7 @@ export function createTransactionStore(pool: Pool) {
       { raw, hash, cost }: OwnTransaction,
       nonce?: bigint,
     ): Promise<boolean> {
+      await session.query(FREE_HASH, [id, hash])
       const { rowCount } = await session.query(SET_NEWEST_VERSION, [id, hash, raw, cost, nonce ?? null])
       if (rowCount === 0) return false
       await session.query(ADD_VERSION, [id, hash, raw])

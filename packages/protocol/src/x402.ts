@@ -15,7 +15,7 @@ export const PaymentRequirements = z
     maxAmountRequired: Amount.describe('The exact amount to pay, in the asset’s smallest unit.'),
     resource: z.string().max(2048).describe('The URL that is paid for.'),
     description: z.string().max(4096).describe('A description of the resource.'),
-    mimeType: z.string().max(256).optional().describe('The media type of the resource.'),
+    mimeType: z.string().max(256).nullish().describe('The media type of the resource.'),
     payTo: word(256).describe('The recipient’s address.'),
     maxTimeoutSeconds: z
       .int()

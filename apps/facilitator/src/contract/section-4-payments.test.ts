@@ -142,8 +142,8 @@ describe('2. Payment requirements', () => {
     ['maxAmountRequired', 'string (smallest-unit amount)', noAmount],
     ['resource', 'string', noText],
     ['description', 'string', noText],
-    // Optional by the specification.
-    ['mimeType', 'string', noText.filter((wrong) => wrong !== undefined)],
+    // Optional by the specification, and null where x402-axum sells.
+    ['mimeType', 'string', noText.filter((wrong) => wrong !== undefined && wrong !== null)],
     ['payTo', 'string', noShortText],
     ['maxTimeoutSeconds', 'integer', [...noInteger, 0, -1]],
     ['asset', 'string', noShortText],
@@ -167,6 +167,7 @@ describe('2. Payment requirements', () => {
     ['an outputSchema and an extra that are null', { outputSchema: null, extra: null }],
     ['no extra', { extra: undefined }],
     ['no mimeType', { mimeType: undefined }],
+    ['a mimeType that is null', { mimeType: null }],
     ['unknown members', { discoverable: true, 'x-note': { a: [1] } }],
     ['the version that it speaks', { x402Version: 1 }],
     ['texts for people', { description: 'Größe, 大きさ, 😀', mimeType: 'application/json' }],

@@ -16,7 +16,8 @@ import { type Discovered, type Payable } from './discovery-sql'
 import { originOf, type OriginStore } from './origins'
 import { type ResourceStore, type Wanted } from './store'
 
-const { description, mimeType, maxTimeoutSeconds } = PaymentRequirements.shape
+const { description, maxTimeoutSeconds } = PaymentRequirements.shape
+const mimeType = PaymentRequirements.shape.mimeType.unwrap().unwrap()
 const USUAL_TIMEOUT_SECONDS = 60
 
 type Filters = Pick<DiscoveryQuery, 'type' | 'network' | 'payTo' | 'scheme' | 'extensions'>
@@ -144,7 +145,7 @@ const itemOf = (discovered: Discovered, verified: boolean): DiscoveredResource =
       maxAmountRequired: way.maxAmountRequired,
       resource,
       description: description.catch('').parse(metadata.description),
-      mimeType: mimeType.unwrap().catch('').parse(metadata.mimeType),
+      mimeType: mimeType.catch('').parse(metadata.mimeType),
       payTo: way.payTo,
       maxTimeoutSeconds: timeoutOf(metadata),
       asset: way.asset,

@@ -277,7 +277,7 @@ export async function composeFacilitator(parts: {
       users,
     }),
     deniedAddresses: createDeniedAddressHandlers(createDeniedAddressStore(pool), families),
-    operator: createOperatorHandlers({ replica, pool, networks, feeShares, shares, logger, now }),
+    operator: createOperatorHandlers({ replica, pool, networks, families, feeShares, shares, logger, now }),
     resources: createResourceHandlers({
       resources: createResourceStore(database),
       origins,

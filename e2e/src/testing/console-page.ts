@@ -61,8 +61,25 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 export const overflowOf = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
+/** The cells of every table of the page, in the columns of these titles, whose text is cut: title and text. */
+export const cutCells = (page: Page, titles: readonly string[]): Promise<string[]> =>
+  page.evaluate(`(() => {
+  const titles = ${JSON.stringify(titles)}
+  const isCut = (part) =>
+    getComputedStyle(part).overflow !== 'visible' &&
+    (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight)
+  return [...document.querySelectorAll('[role=table]')].flatMap((table) =>
+    [...table.querySelectorAll('[role=row]')].flatMap((row) =>
+      [...row.children].flatMap((cell, column) => {
+        const title = table.querySelectorAll('[role=columnheader]')[column].textContent
+        const parts = [cell, ...cell.querySelectorAll('*:not(svg, svg *)')]
+        return titles.includes(title) && parts.some(isCut) ? [title + ': ' + cell.textContent] : []
+      })))
+})()`)
+
 export const SMALL = { width: 360, height: 740 }
 export const LARGE = { width: 1280, height: 860 }
+export const WIDE = { width: 1440, height: 900 }
 
 /** What axe finds in a page as it is, and whether it is wider than its window, at both sizes. */
 export async function layoutProblems(page: Page, name: string): Promise<Record<string, unknown>> {

@@ -9,6 +9,8 @@ export type Column<Row> = {
   /** A track of CSS grid, such as `8rem` or `minmax(8rem, 1fr)`. */
   width: string
   isRight?: boolean
+  /** Its text may take two lines. */
+  isWrapped?: boolean
   cell: (row: Row) => ReactNode
 }
 
@@ -124,8 +126,8 @@ function PlainRow<Row>({ row, columns, index, top, tracks }: RowProps<Row>) {
   } as const
   return (
     <div role="row" aria-rowindex={index + 2} style={style}>
-      {columns.map(({ title, isRight, cell }) => (
-        <div key={title} role="cell" className={isRight === true ? 'right' : undefined}>
+      {columns.map(({ title, isRight = false, isWrapped = false, cell }) => (
+        <div key={title} role="cell" className={isRight ? 'right' : isWrapped ? 'wrapped' : undefined}>
           {cell(row)}
         </div>
       ))}

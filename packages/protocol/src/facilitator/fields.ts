@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count } from '../query'
+import { count, Day } from '../query'
 
 export const exampleAsset = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 export const exampleAddress = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -37,5 +37,10 @@ export const cursorPage = (size: number, max: number) => ({
     .meta({ description: 'The `next` of the previous page; omitted: the first page.' }),
 })
 export const next = z.string().nullable().describe('The `cursor` of the next page; null if this is the last.')
+
+/** Only dates and times with an offset: a time without one means another moment in each place. */
+export const Moment = z.union([Day, z.iso.datetime({ offset: true })], {
+  error: 'must be a date like 2026-01-31, or a time like 2026-01-31T12:00:00Z',
+})
 
 export const nullableTime = z.iso.datetime().nullable()

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { count } from '../query'
 import {
   cursorPage,
   exampleAddress,
   exampleAsset,
   exampleTime,
+  Moment,
   next,
   nullableTime,
   plainText,
@@ -16,13 +18,36 @@ export const operatorSettlementStates = [
   'signed',
   'reversed',
   'reversed-final',
+  'settled',
+  'failed',
+  'any',
 ] as const
 
+const HOURS_OF_YEAR = 24 * 366
+
 export const OperatorSettlementsQuery = z.object({
-  state: z.enum(operatorSettlementStates).default('open').meta({
+  state: z.enum(operatorSettlementStates).optional().meta({
     description:
-      '`open`, or one of its states `claimed`, `signed` and `reversed`; `stuck`: open more than two minutes after its claim; `reversed-final`: reversed for good.',
+      '`open`, or one of its states `claimed`, `signed` and `reversed`; `stuck`: open more than two minutes after its claim; `reversed-final`: reversed for good; `settled`, `failed`, or `any`, which can be searched. Left out: `any` in a search, else `open`.',
   }),
+  transaction: plainText(256).min(1).optional().meta({
+    description: 'A search: the hash of any of its transactions, replaced ones too.',
+  }),
+  payer: plainText(256).min(1).optional().meta({ description: 'A search: the address of its payer.' }),
+  from: Moment.optional().meta({
+    description: 'A search: claimed at this time or later; a date begins at 00:00 UTC.',
+    examples: ['2026-01-31'],
+  }),
+  to: Moment.optional().meta({
+    description: 'A search: claimed at this time or earlier; a date ends at 24:00 UTC.',
+    examples: ['2026-01-31T12:00:00Z'],
+  }),
+  endedWithinHours: count(1, HOURS_OF_YEAR)
+    .optional()
+    .meta({
+      description: 'A search: settled, or failed, within these hours. The newest end comes first.',
+      examples: [24],
+    }),
   network: plainText(64).min(1).optional().meta({ description: 'Only of the network of this name.' }),
   ...cursorPage(50, 200),
 })

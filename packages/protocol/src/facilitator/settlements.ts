@@ -1,17 +1,12 @@
 import { z } from 'zod'
-import { count, Day } from '../query'
-import { exampleAddress, exampleAsset, exampleTime, plainText } from './fields'
+import { count } from '../query'
+import { exampleAddress, exampleAsset, exampleTime, Moment, plainText } from './fields'
 
 export const settlementStates = ['pending', 'settled', 'failed', 'reversed'] as const
 
 export const SETTLEMENT_PAGE = { size: 50, max: 200, maxCsv: 10_000 }
 
 const text = (max: number, description: string) => plainText(max).min(1).optional().meta({ description })
-
-/** Only dates and times with an offset: a time without one means another moment in each place. */
-const Moment = z.union([Day, z.iso.datetime({ offset: true })], {
-  error: 'must be a date like 2026-01-31, or a time like 2026-01-31T12:00:00Z',
-})
 
 export const SettlementsQuery = z.object({
   state: z.enum(settlementStates).optional(),

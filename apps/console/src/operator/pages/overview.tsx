@@ -43,9 +43,11 @@ const figuresOf = ({ settlements, lastDay, signers, assets, nodes }: OperatorOve
     ),
     isBad: false,
   },
-  { ...figure(texts.settled, lastDay.settled, '/operator/settlements', lastDay.error), isBad: false },
-  { ...figure(texts.failed, lastDay.failed, '/operator/settlements', lastDay.error), isBad: false },
+  { ...figure(texts.settled, lastDay.settled, endedInDay('settled'), lastDay.error), isBad: false },
+  { ...figure(texts.failed, lastDay.failed, endedInDay('failed'), lastDay.error), isBad: false },
 ]
+
+const endedInDay = (state: 'settled' | 'failed') => `/operator/settlements?state=${state}&endedWithinHours=24`
 
 const figure = (label: string, value: number | null, href: string, error: string | null): Figure => ({
   label,

@@ -1,19 +1,24 @@
-import { Anchor, Group, Select } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type OperatorSettlement } from '@tollgate/protocol'
 import { Link, useSearchParams } from 'wouter'
 import { withQuery } from '../../api/api'
+import { reasonText } from '../../merchant/settlements/reason'
 import { operator } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Empty } from '../../ui/empty'
-import { transactionUrl } from '../../ui/explorer'
+import { addressUrl, transactionUrl } from '../../ui/explorer'
 import { Identifier } from '../../ui/identifier'
+import { longList } from '../../ui/long-list'
 import { Page } from '../../ui/page'
 import { PagedRows } from '../../ui/paged-rows'
+import { RefreshButton } from '../../ui/refresh-button'
 import { type Column } from '../../ui/rows'
 import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { useAdmin } from '../admin'
+import { type Filters, isSearched, readFilters, toneOf, toQuery } from '../settlement-filters'
+import { SettlementSearch } from './settlement-search'
 
 const texts = operator.settlements
 const PAGE_ROWS = 100
@@ -22,40 +27,52 @@ export const NextStep = ({ step }: { step: OperatorSettlement['nextStep'] }) => 
   <span>{texts.steps[step]}</span>
 )
 
-const columns: Column<OperatorSettlement>[] = [
+const problemOf = ({ lastError, errorReason }: OperatorSettlement) =>
+  lastError ?? (errorReason === null ? '' : reasonText(errorReason))
+
+const next: Column<OperatorSettlement> = {
+  title: texts.next,
+  width: '13rem',
+  isWrapped: true,
+  cell: ({ nextStep }) => <NextStep step={nextStep} />,
+}
+
+const payerColumn: Column<OperatorSettlement> = {
+  title: texts.payer,
+  width: '12.5rem',
+  cell: ({ payer, network }) => <Identifier value={payer} href={addressUrl(network, payer)} />,
+}
+
+/** In a page of 1120 pixels no column but the problem is cut. */
+const columnsWith = (own: Column<OperatorSettlement>): readonly Column<OperatorSettlement>[] => [
   {
     title: texts.id,
-    width: 'minmax(5rem, 0.5fr)',
+    width: '3.75rem',
     cell: ({ id }) => (
       <Anchor component={Link} href={`/operator/settlements/${id}`}>
         {id}
       </Anchor>
     ),
   },
-  { title: texts.network, width: 'minmax(8rem, 0.8fr)', cell: ({ network }) => network },
+  { title: texts.network, width: '7.5rem', cell: ({ network }) => <span title={network}>{network}</span> },
   {
     title: texts.state,
-    width: 'minmax(8rem, 0.7fr)',
+    width: '8.75rem',
     cell: ({ state, isStuck }) => (
-      <StatusBadge tone={isStuck ? 'bad' : 'waiting'}>{isStuck ? texts.stuck(state) : state}</StatusBadge>
+      <StatusBadge tone={toneOf({ state, isStuck })}>{isStuck ? texts.stuck(state) : state}</StatusBadge>
     ),
   },
-  { title: texts.age, width: 'minmax(9.5rem, 0.8fr)', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: texts.age, width: '8.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: texts.amount,
-    width: 'minmax(8rem, 0.8fr)',
+    width: '10.25rem',
     isRight: true,
     cell: ({ amount, decimals, symbol }) => <Amount amount={amount} decimals={decimals} symbol={symbol} />,
   },
-  { title: texts.next, width: 'minmax(14rem, 1.6fr)', cell: ({ nextStep }) => <NextStep step={nextStep} /> },
-  {
-    title: texts.problem,
-    width: 'minmax(12rem, 1.2fr)',
-    cell: ({ lastError, errorReason }) => lastError ?? errorReason ?? '',
-  },
+  own,
   {
     title: texts.transaction,
-    width: 'minmax(13rem, 1fr)',
+    width: '12.5rem',
     cell: ({ transactionHash, network }) =>
       transactionHash === null ? (
         ''
@@ -63,46 +80,60 @@ const columns: Column<OperatorSettlement>[] = [
         <Identifier value={transactionHash} href={transactionUrl(network, transactionHash)} />
       ),
   },
+  {
+    title: texts.problem,
+    width: 'minmax(5rem, 1fr)',
+    isWrapped: true,
+    cell: (settlement) => <span title={problemOf(settlement)}>{problemOf(settlement)}</span>,
+  },
 ]
+const openColumns = columnsWith(next)
+const foundColumns = columnsWith(payerColumn)
 
 type Found = { settlements: OperatorSettlement[]; next: string | null }
 
-export function Settlements() {
+function useSettlements(filters: Filters) {
   const { request } = useAdmin()
-  const [search, setSearch] = useSearchParams()
-  const state = search.get('state') ?? 'open'
-  const query = useInfiniteQuery({
-    queryKey: ['admin', 'settlements', state],
+  return useInfiniteQuery({
+    queryKey: ['admin', 'settlements', filters],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       request<Found>(
         'GET',
-        withQuery('/settlements', { state, limit: PAGE_ROWS, cursor: pageParam }),
+        withQuery('/settlements', { ...toQuery(filters), limit: PAGE_ROWS, cursor: pageParam }),
         undefined,
         signal,
       ),
-    getNextPageParam: ({ next }) => next ?? undefined,
-    refetchInterval: 10_000,
+    getNextPageParam: ({ next: cursor }) => cursor ?? undefined,
     select: ({ pages }) => ({ pages: pages.map(({ settlements }) => settlements) }),
+    ...longList,
   })
+}
+
+export function Settlements() {
+  const [search, setSearch] = useSearchParams()
+  const filters = readFilters(search)
+  const query = useSettlements(filters)
+  const apply = (wanted: Filters) =>
+    setSearch(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== '')))
   return (
-    <Page title={texts.title} text={texts.text}>
-      <Group>
-        <Select
-          label={texts.show}
-          data={Object.entries(texts.states).map(([value, label]) => ({ value, label }))}
-          value={state}
-          onChange={(chosen) => setSearch({ state: chosen ?? 'open' })}
-          allowDeselect={false}
+    <Page title={texts.title} text={texts.text} actions={<RefreshButton pages={query} />}>
+      <Stack gap="md">
+        <SettlementSearch filters={filters} apply={apply} />
+        <PagedRows
+          label={texts.title}
+          pages={query}
+          keyOf={({ id }) => id}
+          columns={isSearched(filters) ? foundColumns : openColumns}
+          empty={<NoSettlements isFound={isSearched(filters)} />}
         />
-      </Group>
-      <PagedRows
-        label={texts.title}
-        pages={query}
-        keyOf={({ id }) => id}
-        columns={columns}
-        empty={<Empty title={texts.none} />}
-      />
+      </Stack>
     </Page>
   )
 }
+
+const NoSettlements = ({ isFound }: { isFound: boolean }) => (
+  <Empty title={isFound ? texts.noneFound : texts.none}>
+    {isFound && <Text size="sm">{texts.refused}</Text>}
+  </Empty>
+)

@@ -31,10 +31,10 @@ const columns: Column<OperatorSigner>[] = [
     width: 'minmax(13rem, 1fr)',
     cell: ({ address, network }) => <Identifier value={address} href={addressUrl(network, address)} />,
   },
-  { title: texts.state, width: 'minmax(9rem, 0.8fr)', cell: stateOf },
+  { title: texts.state, width: '10.5rem', cell: stateOf },
   {
     title: texts.balance,
-    width: 'minmax(9rem, 0.9fr)',
+    width: 'minmax(11rem, 1fr)',
     isRight: true,
     cell: (signer) => native(signer, signer.balance),
   },
@@ -52,7 +52,7 @@ const columns: Column<OperatorSigner>[] = [
   },
   {
     title: texts.leader,
-    width: 'minmax(12rem, 1.2fr)',
+    width: 'minmax(9rem, 1.2fr)',
     cell: ({ leader }) => <span title={leader ?? ''}>{leader ?? texts.none}</span>,
   },
 ]

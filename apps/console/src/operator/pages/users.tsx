@@ -89,6 +89,7 @@ const columnsOf = ({ act, resetPassword }: Actions): Column<OperatorUser>[] => [
   {
     title: texts.email,
     width: 'minmax(13rem, 1.6fr)',
+    isWrapped: true,
     cell: ({ email }) => <span title={isolated(email)}>{isolated(email)}</span>,
   },
   {

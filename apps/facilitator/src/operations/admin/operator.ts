@@ -1,6 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type Families } from '../../networks/network'
 import { type Networks } from '../../networks/networks'
 import { type DefaultShares } from '../../settlement/signing/fee-allowance'
 import { type FeeShareStore } from '../../settlement/signing/fee-share-store'
@@ -9,6 +10,7 @@ import { createOperatorAssetStore } from '../assets/operator-asset-store'
 import { createFeeReport } from '../fees/fee-report'
 import { createOperatorStore } from '../settlements/operator-settlement-store'
 import { createSettlementPages } from '../settlements/settlement-pages'
+import { createSettlementSearch } from '../settlements/settlement-search'
 import { createOperatorAssetHandlers } from './asset-handlers'
 import { createFeeView } from './fee-view'
 import { createNetworkView } from './network-view'
@@ -22,12 +24,13 @@ export function createOperatorHandlers(parts: {
   replica: string
   pool: Pool
   networks: Networks
+  families: Families
   feeShares: FeeShareStore
   shares: DefaultShares
   logger: Logger
   now: () => Date
 }) {
-  const { replica, pool, networks, feeShares, shares, logger, now } = parts
+  const { replica, pool, networks, families, feeShares, shares, logger, now } = parts
   const readNetworks = createNetworkView({ networks, logger, now })
   const readSigners = createSignerView({ networks: networks.all, pool, logger })
   const readFees = createFeeView({
@@ -52,7 +55,10 @@ export function createOperatorHandlers(parts: {
     },
     settlements: createOperatorSettlementHandlers({
       pages: createSettlementPages(pool),
+      search: createSettlementSearch(pool),
       settlements: createOperatorStore(pool),
+      networks,
+      families,
     }),
     assets: createOperatorAssetHandlers({ assets: createOperatorAssetStore(pool), networks }),
     users: createOperatorUserHandlers(createAccountStore(pool)),

@@ -117,8 +117,16 @@ describe('GET /admin/settlements', () => {
   })
 
   test.each([
-    { state: 'settled' },
+    { state: 'pending' },
     { state: '' },
+    { state: 'open', payer: '0xa' },
+    { state: 'stuck', endedWithinHours: 24 },
+    { endedWithinHours: 0 },
+    { endedWithinHours: '1.5' },
+    { from: 'yesterday' },
+    { from: '2026-02-01', to: '2026-01-31' },
+    { payer: '' },
+    { state: 'settled', cursor: Buffer.from('1').toString('base64url') },
     { limit: 0 },
     { limit: 201 },
     { cursor: '' },
@@ -128,6 +136,99 @@ describe('GET /admin/settlements', () => {
   ])('refuses %j', async (query) => {
     expect(outcomeOf(await ask(query))).toEqual([400, 'INVALID_REQUEST'])
   })
+})
+
+describe('a search of GET /admin/settlements', () => {
+  const PAYER = '0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B'
+
+  test('finds settlements in every state, of all users, newest claims first', async () => {
+    const { settled, failed, final, claimed, signed, confirming, reversed, other } = await oneOfEach()
+    expect(await idsOf({ state: 'settled' })).toEqual([settled])
+    expect(await idsOf({ state: 'failed' })).toEqual([failed])
+    expect(await idsOf({ state: 'any' })).toEqual([
+      other,
+      reversed,
+      confirming,
+      signed,
+      claimed,
+      ...[final, failed, settled],
+    ])
+    expect((await pageOf({ state: 'failed' })).settlements).toMatchObject([
+      { state: 'failed', errorReason: 'payment_expired', nextStep: 'none-failed', isStuck: false },
+    ])
+  })
+
+  test('finds by payer and by the hash of any transaction, in any spelling', async () => {
+    const transactionId = await rows.transaction({
+      status: 'final',
+      nonce: 9n,
+      versions: ['0xfirst', '0xsecond'],
+    })
+    const settled = await settlement({ status: 'settled', payer: PAYER, transactionId, ageSeconds: 9 })
+    const open = await settlement({ payer: PAYER })
+    await settlement({ status: 'settled' })
+    expect(await idsOf({ payer: PAYER.toLowerCase() })).toEqual([open, settled])
+    expect(await idsOf({ payer: PAYER, state: 'settled' })).toEqual([settled])
+    for (const transaction of ['0xfirst', '0xSECOND']) expect(await idsOf({ transaction })).toEqual([settled])
+    expect(await idsOf({ transaction: '0xother' })).toEqual([])
+  })
+
+  test('has the claims of some days', async () => {
+    const day = 86_400
+    const old = await settlement({ status: 'settled', ageSeconds: 10 * day })
+    const young = await settlement({ status: 'settled' })
+    const dayOf = (ageDays: number) => new Date(Date.now() - ageDays * day * 1_000).toISOString().slice(0, 10)
+    expect(await idsOf({ state: 'settled', from: dayOf(11), to: dayOf(9) })).toEqual([old])
+    expect(await idsOf({ from: dayOf(1) })).toEqual([young])
+  })
+
+  test('has exactly what the overview counts for the last day, by its end', async () => {
+    const now = Date.now()
+    const hoursAgo = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
+    const ended = (hours: number, status: 'settled' | 'failed', ageHours = hours) =>
+      settlement({
+        status,
+        endedAt: hoursAgo(hours),
+        ageSeconds: ageHours * 3_600,
+        ...(status === 'failed' ? { errorReason: 'payment_expired' } : {}),
+      })
+    // Claimed two days ago, settled an hour ago.
+    const late = await ended(1, 'settled', 48)
+    const early = await ended(2, 'settled')
+    const failed = await ended(3, 'failed')
+    await ended(25, 'settled')
+    await ended(25, 'failed')
+    expect(await idsOf({ state: 'settled', endedWithinHours: 24 })).toEqual([late, early])
+    expect(await idsOf({ state: 'failed', endedWithinHours: 24 })).toEqual([failed])
+    expect(await idsOf({ endedWithinHours: 24 })).toEqual([late, early, failed])
+    const { body } = (await facilitator.api.get('/admin/overview').set(asAdmin).expect(200)) as {
+      body: { data: { lastDay: object } }
+    }
+    expect(body.data.lastDay).toMatchObject({ settled: 2, failed: 1 })
+  })
+
+  test.each([{ state: 'any' }, { endedWithinHours: 1 }])(
+    'has pages that repeat and skip nothing: %j',
+    async (query) => {
+      const other = await rows.client(await rows.user(`${query.state ?? 'ended'}@example.com`))
+      const endedAt = new Date().toISOString()
+      const ids: string[] = []
+      for (let i = 0; i < 5; i++)
+        ids.unshift(String(await rows.settlement(i % 2 ? other : clientId, { status: 'settled', endedAt })))
+      await facilitator.database.pool.query(
+        'UPDATE settlements SET created_at = (SELECT min(created_at) FROM settlements)',
+      )
+      const seen: string[] = []
+      let cursor: string | null = null
+      do {
+        const page: Page = await pageOf({ ...query, limit: 2, ...(cursor === null ? {} : { cursor }) })
+        seen.push(...page.settlements.map(({ id }) => id))
+        cursor = page.next
+        await settlement({ status: 'settled', endedAt: new Date(Date.now() + 1_000).toISOString() })
+      } while (cursor !== null)
+      expect(seen).toEqual(ids)
+    },
+  )
 })
 
 describe('POST /admin/settlements/:id/retry', () => {

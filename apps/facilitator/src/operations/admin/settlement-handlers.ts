@@ -6,29 +6,41 @@ import {
 } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type Families } from '../../networks/network'
+import { type Networks } from '../../networks/networks'
+import { readFilters } from '../../settlements/filters'
 import { NEXT_STEPS_RUNBOOK, nextStepOf } from '../settlements/next-step'
 import { type OperatorStore } from '../settlements/operator-settlement-store'
 import { retryOutcome } from '../settlements/retry-outcome'
 import { type SettlementDetail } from '../settlements/settlement-detail'
 import { type PagedSettlement, type SettlementPages } from '../settlements/settlement-pages'
+import { type FoundSettlement, type SettlementSearch } from '../settlements/settlement-search'
 import { decodeCursor, encodeCursor } from './cursor'
 
 export function createOperatorSettlementHandlers(parts: {
   pages: SettlementPages
+  search: SettlementSearch
   settlements: OperatorStore
+  networks: Pick<Networks, 'all'>
+  families: Families
 }) {
-  const { pages, settlements } = parts
+  const { pages, search, settlements, networks, families } = parts
 
   async function find(id: bigint): Promise<SettlementDetail> {
     const found = await settlements.one(id)
     if (found) return found
     throw new ApiError(
       'NOT_FOUND',
-      'There is no settlement of this id; GET /admin/settlements lists those that are open',
+      'There is no settlement of this id; GET /admin/settlements?state=any lists all',
     )
   }
 
-  async function readPage({ state, cursor, ...filter }: OperatorSettlementsQuery) {
+  async function readPage(query: OperatorSettlementsQuery) {
+    const { state = isSearch(query) ? 'any' : 'open', network, limit, cursor } = query
+    if (state === 'any' || state === 'settled' || state === 'failed') return readFound(state, query)
+    if (isSearch(query))
+      throw new ApiError('INVALID_REQUEST', 'state: only settled, failed and any can be searched')
+    const filter = { network, limit }
     if (state === 'reversed-final') {
       const [before] = cursor === undefined ? [] : decodeCursor(cursor, 1)
       const { found, hasMore } = await pages.reversedFinal(filter, before)
@@ -42,6 +54,30 @@ export function createOperatorSettlementHandlers(parts: {
     const { found, hasMore } = await pages.open({ ...filter, state: only, isStuck }, after)
     const key = ({ createdAt, id: last }: PagedSettlement) => encodeCursor(createdAt.getTime(), last)
     return { found, next: hasMore ? nextOf(found, key) : null }
+  }
+
+  /** Asks for one more than a page has, to learn whether another follows. */
+  async function readFound(
+    state: 'any' | 'settled' | 'failed',
+    { network, transaction, payer, from, to, endedWithinHours, limit, cursor }: OperatorSettlementsQuery,
+  ) {
+    const filters = readFilters(
+      { network, transaction, payer, from, to, ...(state === 'any' ? {} : { state }) },
+      { networks: networks.all, families },
+    )
+    const [time, id] = cursor === undefined ? [] : decodeCursor(cursor, 2)
+    const after = time === undefined || id === undefined ? undefined : { at: new Date(Number(time)), id }
+    const position = { after, limit: limit + 1 }
+    const ids =
+      endedWithinHours === undefined
+        ? await search.claimed(filters, position)
+        : await search.ended(filters, endedWithinHours, position)
+    const shown = ids.slice(0, limit)
+    const keyOf = (last: FoundSettlement) => encodeCursor(last.at.getTime(), last.id)
+    return {
+      found: await pages.named(shown.map((one) => one.id)),
+      next: ids.length > limit ? nextOf(shown, keyOf) : null,
+    }
   }
 
   return {
@@ -67,7 +103,10 @@ export function createOperatorSettlementHandlers(parts: {
   }
 }
 
-function nextOf(found: readonly PagedSettlement[], keyOf: (last: PagedSettlement) => string): string | null {
+const isSearch = ({ transaction, payer, from, to, endedWithinHours }: OperatorSettlementsQuery): boolean =>
+  [transaction, payer, from, to, endedWithinHours].some((value) => value !== undefined)
+
+function nextOf<Found>(found: readonly Found[], keyOf: (last: Found) => string): string | null {
   const last = found.at(-1)
   return last ? keyOf(last) : null
 }

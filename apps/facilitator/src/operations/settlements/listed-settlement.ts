@@ -1,10 +1,10 @@
-import { type OpenStatus } from '../../settlement/status'
+import { type SettlementStatus } from '../../settlement/status'
 
-/** A settlement that is open or reversed for good. Times by the database's clock, amounts in smallest units. */
+/** A settlement of a list. Times by the database's clock, amounts in smallest units. */
 export type ListedSettlement = {
   id: bigint
   network: string
-  state: OpenStatus
+  state: SettlementStatus
   ageSeconds: number
   updatedAt: Date
   clientId: string

@@ -27,6 +27,7 @@ const OPEN = page(
   '($6::timestamptz IS NULL OR (s.created_at, s.id) > ($6, $7::bigint))',
   's.created_at, s.id',
 )
+const NAMED = page('s.id = ANY ($4::bigint[])', 'true', 's.id')
 const REVERSED_FINAL = page(isReversedFinalSql('s'), '($4::bigint IS NULL OR s.id < $4)', 's.id DESC')
 
 export type PageFilter = { network?: string | undefined; limit: number }
@@ -53,6 +54,13 @@ export function createSettlementPages(pool: Pool) {
 
     /** Newest claims first, before the settlement of this id. */
     reversedFinal: (filter: PageFilter, before?: bigint) => read(REVERSED_FINAL, filter, [before ?? null]),
+
+    /** In the order of the ids, without those that are deleted. */
+    async named(ids: readonly bigint[]): Promise<PagedSettlement[]> {
+      const { found } = await read(NAMED, { limit: ids.length }, [ids])
+      const byId = new Map(found.map((settlement) => [settlement.id, settlement]))
+      return ids.flatMap((id) => byId.get(id) ?? [])
+    },
   }
 }
 

@@ -73,7 +73,7 @@ const settlementsUnder = (prefix: string, suffix: string): Operation[] => [
     ...read,
     id: `listOpenSettlements${suffix}`,
     path: `${prefix}/settlements`,
-    summary: 'List open settlements, oldest first, or those that are reversed for good, newest first.',
+    summary: 'List open settlements, oldest first, or find settlements in any state, newest first.',
     query: OperatorSettlementsQuery,
     answers: { 200: { description: 'One page, each with its next step.', schema: OperatorSettlementPage } },
     errors: { INVALID_REQUEST: 'A field of the query is wrong.', ...refusals.admin },

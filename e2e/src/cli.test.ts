@@ -96,6 +96,10 @@ describe('a person with a new wallet', () => {
       withKeystore,
     )
     expect(bought).toMatchObject({ amount: '10000', credits: 100, plan_id: 1, wallet: address })
+    const price = { value: '0.01', decimals: 6, symbol: 'USDC' }
+    expect(bought).toMatchObject({ price })
+    expect(await user.json<Payments>(['payments'], withKeystore)).toMatchObject({ data: [{ price }] })
+    expect(await user.json(['plans'])).toMatchObject([{ price }, { price: { ...price, symbol: 'ATOM' } }])
 
     const block = await user.run(['call', 'base-sepolia', 'eth_blockNumber'], withKeystore)
     expect(block).toMatchObject({
@@ -171,7 +175,15 @@ describe('payments', () => {
 
     const within = await user.run([...call, '--max-payment', '0.01', '--max-day', '0.01'])
     expect(within).toMatchObject({ exitCode: 0, stdout: '0x14a34\n', stderr: '' })
-    const again = await user.run(['buy', '--yes', '--max-payment', '0.01', '--max-day', '0.01', '--json'])
+    const again = await user.run([
+      'buy',
+      '--yes',
+      '--max-payment',
+      '0.01 USDC',
+      '--max-day',
+      '0.01 USDC',
+      '--json',
+    ])
     expect([again.exitCode, errorOf(again).code]).toEqual([3, 'LIMIT_REACHED'])
     expect((await user.json<Payments>(['payments'])).total).toBe(1)
   })
@@ -297,7 +309,10 @@ describe('payments', () => {
     const user = await newUser({ usdc: 0n })
     const refused = await user.run(['buy', '--yes', '--json'])
     expect([refused.exitCode, errorOf(refused).code]).toEqual([1, 'PAYMENT_REFUSED'])
-    expect(errorOf(refused).advice).toContain(`${USDC_ADDRESS} on eip155:84532 to ${user.address}`)
+    expect(errorOf(refused).message).toContain(
+      '(insufficient_funds: the payer has 0 USDC, and pays 0.01 USDC)',
+    )
+    expect(errorOf(refused).advice).toContain(`USDC, ${USDC_ADDRESS} on eip155:84532, to ${user.address}`)
     expect(errorOf(refused).advice).toContain(`npm run faucet -- ${user.address}`)
   })
 

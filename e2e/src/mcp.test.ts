@@ -105,10 +105,12 @@ describe('an agent without credits', () => {
     )
     expect(results.filter(({ isError }) => isError)).toEqual([])
     expect(results.flatMap(({ content }) => content['paid'])).toMatchObject([
-      { amount: world.plan.amount, asset: USDC_ADDRESS, recipient: world.plan.pay_to },
+      { price: '0.01 USDC', amount: world.plan.amount, asset: USDC_ADDRESS, recipient: world.plan.pay_to },
     ])
     expect(await world.ledger.payments(wallet.address)).toHaveLength(1)
-    expect(lines()).toMatchObject([{ event: 'paid', amount: world.plan.amount, network: 'eip155:84532' }])
+    expect(lines()).toMatchObject([
+      { event: 'paid', price: '0.01 USDC', amount: world.plan.amount, network: 'eip155:84532' },
+    ])
   })
 
   test('buys nothing that costs more than the limit for one payment', async () => {
@@ -116,7 +118,8 @@ describe('an agent without credits', () => {
     const { client, lines } = await open(wallet, ['--max-payment', '0.001', '--max-day', '1'])
     const { isError, error, text } = await callTool(client, 'rpc_call', blockNumber)
     expect([isError, error?.code]).toEqual([true, 'LIMIT_REACHED'])
-    expect(text).toContain('perPayment')
+    expect(text).toContain('A payment of 0.01 USDC exceeds the limit perPayment of 0.001 USDC')
+    expect(error?.details).toMatchObject({ price: '0.01 USDC' })
     expect(lines()).toMatchObject([{ event: 'limit-reached', limit: 'perPayment' }])
     expect(await world.ledger.payments(wallet.address)).toEqual([])
   })

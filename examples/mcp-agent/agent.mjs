@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 const tollgate = createRequire(import.meta.url).resolve('@tollgate/cli/dist/main.js')
 const transport = new StdioClientTransport({
   command: process.execPath,
-  args: [tollgate, 'mcp', '--max-payment', '0.01', '--max-day', '0.10'],
+  args: [tollgate, 'mcp', '--max-payment', '0.01 USDC', '--max-day', '0.10 USDC'],
   env: process.env,
 })
 const client = new Client({ name: 'example-agent', version: '0.1.0' })

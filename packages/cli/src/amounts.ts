@@ -1,4 +1,4 @@
-import { type Plan } from '@tollgate/wallet'
+import { type AssetAmount, type Plan } from '@tollgate/wallet'
 
 const AMOUNT = /^([0-9]{1,60})(?:\.([0-9]{1,60}))?$/
 
@@ -19,6 +19,13 @@ export function formatAmount(units: bigint | string, decimals: number): string {
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
+
+/** An amount in JSON, as a program and a person read it. */
+export const toAssetAmount = (units: bigint | string, decimals: number, symbol: string): AssetAmount => ({
+  value: formatAmount(units, decimals),
+  decimals,
+  symbol,
+})
 
 export const priceOf = ({ amount, decimals, display_denom }: Plan) =>
   `${formatAmount(amount, decimals)} ${display_denom}`

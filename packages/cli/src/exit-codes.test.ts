@@ -45,6 +45,7 @@ test('a refusal of the gateway names commands, and no advice that has nothing to
 test.each<[string, string]>([
   ['There is no such key; see GET /keys', 'There is no such key; see `tollgate keys list`'],
   ['Unknown plan; see GET /pricing', 'Unknown plan; see `tollgate plans`'],
+  ['The payment was refused; pay 1 USDC and send the signed payment in X-PAYMENT', 'The payment was refused'],
 ])('%s names a command', (message, expected) => {
   expect(failureOf(new TollgateError('GATEWAY_ERROR', message)).message).toBe(expected)
 })

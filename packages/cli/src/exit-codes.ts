@@ -102,11 +102,12 @@ export function failureOf(error: unknown): Failure {
   return { code: 'INTERNAL', message: `Unexpected: ${message}`, advice: '', exitCode: EXIT.FAILED }
 }
 
-/** The gateway's messages name its routes. */
-const withCommands = (message: string): string =>
+/** The gateway's messages name its routes and headers. */
+export const withCommands = (message: string): string =>
   message
     .replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`')
     .replace(/see GET \/keys\b/, 'see `tollgate keys list`')
+    .replace(/; pay [^;]+ and send the signed payment in X-PAYMENT$/, '')
 
 /** A gateway refuses so what an option has, such as a time that has passed. */
 const isMalformed = ({ code, details }: { code: string; details: Record<string, unknown> }): boolean =>

@@ -55,9 +55,17 @@ describe('limits', () => {
     })
   })
 
-  test.each(['0.0000001', 'all', '-1', '1 USDC'])('of %s are wrong usage', (maxPayment) => {
-    expect(() => toLimit(usdc, { maxPayment, maxDay: undefined })).toThrow(UsageError)
+  test('may have the symbol of the asset', () => {
+    const limit = toLimit(usdc, { maxPayment: '0.05 USDC', maxDay: '1 USDC' })
+    expect(limit).toMatchObject({ perPayment: 50_000n, perDay: 1_000_000n })
   })
+
+  test.each(['0.0000001', 'all', '-1', '1 EURC', '1USDC', '1 USDC more', 'USDC'])(
+    'of %s are wrong usage',
+    (maxPayment) => {
+      expect(() => toLimit(usdc, { maxPayment, maxDay: undefined })).toThrow(UsageError)
+    },
+  )
 
   describe('of a command that pays by itself', () => {
     let storage = memoryStorage()

@@ -23,7 +23,7 @@ import { openWallet, type OpenWallet, type WalletOptions } from './wallets/open-
 export type ClientOptions = WalletOptions & {
   url?: string
   plan?: string
-  /** In units such as `0.05`, of the asset of the plan. */
+  /** `0.05 USDC`, or `0.05` of the asset of the plan. */
   maxPayment?: string
   maxDay?: string
   /** `NETWORK/ASSET:DECIMALS`. */
@@ -235,9 +235,11 @@ export const toLimit = (
 
 /** Smallest units of an amount that an option gives. @throws UsageError */
 export function unitsOf(option: string, text: string, { symbol, asset, decimals }: KnownAsset): bigint {
-  const units = parseAmount(text, decimals)
+  const [, number = '', unit] = /^(\S+)(?: +(\S+))?$/.exec(text) ?? []
+  const units = unit === undefined || unit === symbol ? parseAmount(number, decimals) : undefined
   if (units !== undefined) return units
+  const example = symbol === undefined ? '0.05' : `"0.05 ${symbol}"`
   throw new UsageError(
-    `${option}: ${text} is not an amount of ${symbol ?? asset}, which has ${decimals} decimals; write it as 0.05`,
+    `${option}: ${text} is not an amount of ${symbol ?? asset}, which has ${decimals} decimals; write it as ${example}`,
   )
 }

@@ -95,7 +95,7 @@ function createProgram({ run, open, version }: ProgramParts): Command {
     .option('--cosmos', 'a Cosmos wallet of the same key or mnemonic')
     .option('--cosmos-prefix <prefix>', 'the same, with other addresses than cosmos1…, such as osmo')
     .optionsGroup('Limits, without which only `buy` pays:')
-    .option('--max-payment <amount>', 'the most for one payment, such as 0.05 (TOLLGATE_MAX_PAYMENT)')
+    .option('--max-payment <amount>', 'the most for one payment, such as "0.05 USDC" (TOLLGATE_MAX_PAYMENT)')
     .option('--max-day <amount>', 'the most for a day, midnight to midnight UTC (TOLLGATE_MAX_DAY)')
     .option(
       '--asset <network/asset:decimals>',

@@ -6,7 +6,7 @@ import { testPlan } from './testing/plan'
 
 const plan = testPlan()
 const asked = { network: networkOf(plan), asset: plan.asset_address, payTo: plan.pay_to, amount: 10_000n }
-const limits: Limits = { assets: [{ ...asked, perPayment: 5_000n }] }
+const limits: Limits = { assets: [{ ...asked, perPayment: 5_000n, perDay: 20_000n }] }
 const ANOTHER = `0x${'d'.repeat(40)}`
 
 const explain = (details: Record<string, unknown>, given: Limits | undefined = limits) =>
@@ -23,7 +23,7 @@ test.each([
   [
     'the same recipient in small letters',
     { ...asked, payTo: asked.payTo.toLowerCase(), limit: 'perDay' },
-    'A purchase for 0.01 USDC would exceed --max-day',
+    'A purchase for 0.01 USDC would exceed --max-day 0.02 USDC',
   ],
   [
     'a higher price',

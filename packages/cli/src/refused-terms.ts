@@ -35,8 +35,11 @@ function explanationOf(details: Partial<Asked>, { plan, limits, known }: Purchas
       advice: 'Nothing was signed. Do not raise a limit for this: ask the operator of the gateway.',
     }
   const advice = `Raise the limit, choose another plan (see \`tollgate plans\`), or confirm the price with \`tollgate buy --plan ${plan.id}\`.`
-  if (details.limit === 'perDay') return { text: `A purchase for ${price} would exceed --max-day`, advice }
   const [most] = limits?.assets ?? []
+  if (details.limit === 'perDay') {
+    const perDay = most?.perDay === undefined ? '' : ` ${describeAmount(BigInt(most.perDay), most, known)}`
+    return { text: `A purchase for ${price} would exceed --max-day${perDay}`, advice }
+  }
   const allowance = most
     ? `more than --max-payment ${describeAmount(BigInt(most.perPayment), most, known)}`
     : 'which no limit allows'

@@ -10,7 +10,7 @@ const client = {
 
 test.each<[string, Record<string, unknown>, string]>([
   ['of the payment', { network: 'cosmos:a-1', asset: 'uatom' }, 'uatom on cosmos:a-1'],
-  ['of the plan', {}, '0x036CbD53842c5426634e7929541eC2318f3dCF7e on eip155:84532'],
+  ['of the plan', {}, 'USDC, 0x036CbD53842c5426634e7929541eC2318f3dCF7e on eip155:84532,'],
 ])('a refused payment names the wallet to fund, with the asset %s', async (_, details, asset) => {
   const refused = new TollgateError('PAYMENT_REFUSED', 'insufficient_funds', { details })
   expect(await withFunding(refused, [client])).toMatchObject({

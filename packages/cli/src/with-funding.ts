@@ -1,6 +1,8 @@
 import { isTollgateError, type Plan } from '@tollgate/wallet'
 import { networkOf } from './amounts'
-import { CommandError, EXIT } from './exit-codes'
+import { findAsset } from './assets/known-assets'
+import { STABLECOINS } from './assets/stablecoins'
+import { CommandError, EXIT, withCommands } from './exit-codes'
 import { isOnThisMachine } from './find-wrong-url'
 
 type Client = {
@@ -17,14 +19,20 @@ export async function withFunding(error: unknown, [client]: readonly Client[]): 
   const ofPlan = plan && { network: networkOf(plan), asset: plan.asset_address }
   const { network, asset } = { ...ofPlan, ...(details as { network?: string; asset?: string }) }
   const money =
-    network === undefined || asset === undefined ? 'the asset of the plan' : `${asset} on ${network}`
+    network === undefined || asset === undefined ? 'the asset of the plan' : nameOf({ network, asset })
   const { address } = client.wallet
   return new CommandError(
     'PAYMENT_REFUSED',
-    message,
+    withCommands(message),
     `The gateway charged nothing. If the balance is too small, send some of ${money} to ${address}${faucetOf(client.tollgate.url, address)}; else remove the cause that the message names. Then run the command again.`,
     EXIT.FAILED,
   )
+}
+
+function nameOf(asset: { network: string; asset: string }): string {
+  const symbol = findAsset(STABLECOINS, asset)?.symbol
+  const address = `${asset.asset} on ${asset.network}`
+  return symbol === undefined ? address : `${symbol}, ${address},`
 }
 
 /** A gateway on this machine is most likely one of `npm start`, whose money is for tests. */

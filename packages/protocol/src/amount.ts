@@ -21,3 +21,9 @@ export function formatAmount(amount: bigint, decimals: number): string {
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
+
+/** `tokenAmount(10000n, { decimals: 6, symbol: 'USDC' })` is `0.01 USDC`. */
+export const tokenAmount = (
+  amount: bigint,
+  { decimals, symbol }: { decimals: number; symbol: string },
+): string => `${formatAmount(amount, decimals)} ${symbol}`

@@ -1,5 +1,5 @@
 import { type Payment, type Refusal, type Terms } from '@tollgate/chains'
-import { type ReasonCode } from '@tollgate/protocol'
+import { tokenAmount, type ReasonCode } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { spelled, type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
@@ -57,11 +57,10 @@ export async function parsePaymentRequest(
 export function checkAsset({ isAssetActive, minAmount, terms }: PaymentRequest): Refusal | undefined {
   if (!isAssetActive)
     return refusal('invalid_payment_requirements', 'the asset is not active on this network')
-  if (terms.amount < minAmount)
-    return refusal(
-      'invalid_payment_requirements',
-      `an amount of ${terms.amount} is below ${minAmount}, the least of this asset`,
-    )
+  if (terms.amount < minAmount) {
+    const [asked, least] = [terms.amount, minAmount].map((amount) => tokenAmount(amount, terms.token))
+    return refusal('invalid_payment_requirements', `${asked} is below ${least}, the least of this asset`)
+  }
   return undefined
 }
 

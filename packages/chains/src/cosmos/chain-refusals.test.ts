@@ -171,7 +171,10 @@ describe('verify refuses, by what the chain says, a payment', () => {
   test('of more than the payer has beside its fee and what is spoken for', async () => {
     const by = await world.newPayer(15_000n)
     expect(await refusal({}, { by })).toBeUndefined()
-    expect(await refusal({}, { by, reserved: 1n })).toMatchObject({ reason: 'insufficient_funds' })
+    expect(await refusal({}, { by, reserved: 1n })).toEqual({
+      reason: 'insufficient_funds',
+      detail: 'the payer has 0.015 ATOM, and needs 0.015001 ATOM',
+    })
     expect(await refusal({ fee: feeOf({ amount: [coin('5001')] }) }, { by })).toMatchObject({
       reason: 'insufficient_funds',
     })

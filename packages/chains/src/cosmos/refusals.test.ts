@@ -121,8 +121,18 @@ describe('verify refuses, for any signer, what is', () => {
       'another asset',
       () => refusal({ coins: [coin('10000', 'stake')] }),
     ],
-    ['one less', 'invalid_payment', '9999 instead', () => refusal({ coins: [coin('9999')] })],
-    ['one more', 'invalid_payment', '10001 instead', () => refusal({ coins: [coin('10001')] })],
+    [
+      'one less',
+      'invalid_payment',
+      '0.009999 ATOM instead of 0.01 ATOM',
+      () => refusal({ coins: [coin('9999')] }),
+    ],
+    [
+      'one more',
+      'invalid_payment',
+      '0.010001 ATOM instead of 0.01 ATOM',
+      () => refusal({ coins: [coin('10001')] }),
+    ],
     [
       'ten thousand in hex',
       'invalid_payload',

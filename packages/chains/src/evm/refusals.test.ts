@@ -239,6 +239,15 @@ describe('verify refuses', () => {
     ).toMatchObject({ reason: 'invalid_exact_evm_payload_signature' })
   })
 
+  test('with the amounts in units of the asset', async () => {
+    expect(await world.refusal({ value: '2000000' }, { amount: 2_000_000n })).toMatchObject({
+      detail: expect.stringMatching(/^the payer has [01](\.[0-9]+)? USDC, and pays 2 USDC$/) as string,
+    })
+    expect(await world.refusal({ value: '9999' })).toMatchObject({
+      detail: '0.009999 USDC instead of 0.01 USDC',
+    })
+  })
+
   test('by the clock of the chain where that is ahead', async () => {
     const ahead = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getBlockByNumber'

@@ -1,6 +1,6 @@
 import { type AssetLimit, type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { networkOf } from '../amounts'
+import { networkOf, toAssetAmount } from '../amounts'
 import { amountOf } from '../assets/asset-amounts'
 import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { type KnownAsset } from '../assets/stablecoins'
@@ -21,7 +21,7 @@ export const buyCommand = (run: Run): Command =>
     'buy',
     'Buy the credits of a plan. Shows the price and asks; never pays more than what is confirmed',
     'tollgate buy --plan 1 --keystore wallet.json',
-    'tollgate buy --plan 1 --yes --max-payment 0.05 --json',
+    'tollgate buy --plan 1 --yes --max-payment "0.05 USDC" --json',
   )
     .option('-y, --yes', 'pay without a question; for programs, best with --max-payment')
     .action(
@@ -45,7 +45,7 @@ export const buyCommand = (run: Run): Command =>
         const { planId, amount, credits, transaction } = bought
         output.result(
           {
-            ...{ plan_id: planId, credits, amount, transaction },
+            ...{ plan_id: planId, credits, amount, price: priceIn(plan, asset), transaction },
             ...{ network: networkOf(plan), asset: plan.asset_address, wallet: wallet.address },
           },
           (colors) =>
@@ -57,6 +57,10 @@ export const buyCommand = (run: Run): Command =>
         )
       }),
     )
+
+/** Its symbol is the gateway's word, if the user has named the asset without one. */
+const priceIn = ({ amount, display_denom }: Plan, { decimals, symbol = display_denom }: KnownAsset) =>
+  toAssetAmount(amount, decimals, symbol)
 
 type Terms = Awaited<ReturnType<DecidePayment>> & { plan: Plan; asset: KnownAsset }
 
@@ -73,10 +77,11 @@ async function decide(
   const shownPrice = amountOf(plan.amount, asset)
   const { maxPayment, maxDay } = options
   const price = BigInt(plan.amount)
-  if (maxPayment !== undefined && unitsOf('--max-payment', maxPayment, asset) < price)
+  const most = maxPayment === undefined ? price : unitsOf('--max-payment', maxPayment, asset)
+  if (most < price)
     throw new CommandError(
       'LIMIT_REACHED',
-      `Plan ${plan.id} costs ${shownPrice}, more than --max-payment ${maxPayment}`,
+      `Plan ${plan.id} costs ${shownPrice}, more than --max-payment ${amountOf(most, asset)}`,
       'Raise --max-payment, or choose another plan (see `tollgate plans`).',
       EXIT.PAYMENT_NEEDED,
     )

@@ -19,7 +19,7 @@ export const callCommand = (run: Run): Command =>
     'Call a chain. Spends credits; buys some only with --max-payment, and never for more than that',
     'tollgate call base-sepolia eth_blockNumber',
     'tollgate call 84532 eth_getBalance 0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045 latest',
-    `tollgate call 84532 eth_call '{"to":"0x…","data":"0x…"}' latest --max-payment 0.05`,
+    `tollgate call 84532 eth_call '{"to":"0x…","data":"0x…"}' latest --max-payment "0.05 USDC"`,
     `tollgate call cosmoshub-4 block --params '{"height":"100"}'`,
     'tollgate call osmosis-1 --rest /cosmos/bank/v1beta1/supply',
   )

@@ -23,7 +23,7 @@ const listCommand = (run: Run) =>
       output.result(keys, (colors) =>
         table(
           colors,
-          ['Id', 'Label', 'Plan', 'Spent', 'Today', 'Most', 'A day', 'Chains', 'Expires (UTC)'],
+          ['Id', 'Label', 'Plan', 'Credits spent', 'Today', 'At most', 'A day', 'Chains', 'Expires (UTC)'],
           keys.map((key) => [
             ...[key.id, key.label, key.pricing_plan_id, key.spent_credits, key.spent_credits_today],
             ...[
@@ -55,8 +55,8 @@ const createCommand = (run: Run) =>
     'tollgate keys create "block explorer" --max-credits-per-day 50 --chain base-sepolia',
   )
     .argument('<label>', 'a name for it, which the history shows')
-    .option('--max-credits <number>', 'what it may spend in all')
-    .option('--max-credits-per-day <number>', 'what it may spend on a day, in UTC')
+    .option('--max-credits <number>', 'the credits that it may spend in all')
+    .option('--max-credits-per-day <number>', 'the credits that it may spend on a day, in UTC')
     .option('--expires <time>', 'its end, as 2027-01-31 or 2027-01-31T12:00:00Z')
     .option('--chain <chain>', 'what it may call; all, if left out; may be repeated', collect)
     .option('--method <method>', 'the methods that it may call; all, if left out; may be repeated', collect)

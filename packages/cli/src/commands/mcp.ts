@@ -10,8 +10,8 @@ export function mcpCommand<Options extends McpOptions>(parts: {
     .description(
       'Serve blockchain calls and x402 payments to an AI agent, by the Model Context Protocol, within limits',
     )
-    .option('--max-payment <amount>', 'the most for one payment, such as 0.05 (required)')
-    .option('--max-day <amount>', 'the most for a day, midnight to midnight UTC, such as 1 (required)')
+    .option('--max-payment <amount>', 'the most for one payment, such as "0.05 USDC" (required)')
+    .option('--max-day <amount>', 'the most for a day, midnight to midnight UTC, such as "1 USDC" (required)')
     .option(
       '--http <[host:]port>',
       'serve streamable HTTP at /mcp, by default on 127.0.0.1, instead of stdio',
@@ -30,6 +30,6 @@ Environment:
                       host is 127.0.0.1, ::1 or localhost
 
 Examples:
-  $ tollgate mcp --keystore wallet.json --max-payment 0.05 --max-day 1
+  $ tollgate mcp --keystore wallet.json --max-payment "0.05 USDC" --max-day "1 USDC"
   $ tollgate mcp --http 8765 --max-payment 0.05 --max-day 1 --log payments.log
 `

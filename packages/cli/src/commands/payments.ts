@@ -1,6 +1,6 @@
-import { type PaymentRecord, type Plan } from '@tollgate/wallet'
+import { type AssetAmount, type PaymentRecord, type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { formatAmount } from '../amounts'
+import { toAssetAmount } from '../amounts'
 import { table, time } from '../output/table'
 import { readPages, type PagingOptions } from '../pages'
 import { type Run } from '../run-command'
@@ -21,21 +21,30 @@ export const paymentsCommand = (run: Run): Command =>
         readPages((query) => tollgate.payments(query), options),
         plans(),
       ])
-      const rows = page.data.map((payment) => rowOf(payment, sold))
-      output.result(page, (colors) => table(colors, HEAD, rows, 'No payments.'))
+      const data = page.data.map((payment) => withPrice(payment, sold))
+      const rows = data.map(rowOf)
+      output.result({ ...page, data }, (colors) => table(colors, HEAD, rows, 'No payments.'))
       output.note(`${page.data.length} of ${page.total}`)
     }),
   )
 
 const HEAD = ['Time (UTC)', 'Plan', 'Amount', 'Credits', 'Status', 'Network', 'Transaction']
 
-function rowOf(payment: PaymentRecord, plans: readonly Plan[]) {
+type PricedPayment = PaymentRecord & { price?: AssetAmount }
+
+/** An older gateway states the decimals of its plans only. */
+function withPrice(payment: PaymentRecord, plans: readonly Plan[]): PricedPayment {
   const plan = plans.find(
     ({ chain_id, asset_address }) => chain_id === payment.chain_id && asset_address === payment.asset,
   )
-  const amount = plan
-    ? `${formatAmount(payment.amount, plan.decimals)} ${plan.display_denom}`
-    : `${payment.amount} ${payment.asset}`
+  const decimals = payment.decimals ?? plan?.decimals
+  const symbol = payment.display_denom ?? plan?.display_denom
+  if (decimals === undefined || symbol === undefined) return payment
+  return { ...payment, price: toAssetAmount(payment.amount, decimals, symbol) }
+}
+
+function rowOf({ price, amount, asset, ...payment }: PricedPayment) {
+  const paid = price ? `${price.value} ${price.symbol}` : `${amount} smallest units of ${asset}`
   const { created_at, pricing_plan_id, credits, status, network, transaction } = payment
-  return [time(created_at), pricing_plan_id, amount, credits, status, network, transaction]
+  return [time(created_at), pricing_plan_id, paid, credits, status, network, transaction]
 }

@@ -1,6 +1,6 @@
 import { type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { priceOf } from '../amounts'
+import { priceOf, toAssetAmount } from '../amounts'
 import { openReader } from '../open-client'
 import { table } from '../output/table'
 import { type Run } from '../run-command'
@@ -14,7 +14,11 @@ export const plansCommand = (run: Run): Command =>
   ).action(
     run(async ({ options, output }) => {
       const plans = await openReader(options).plans()
-      output.result(plans, (colors) => table(colors, HEAD, plans.map(rowOf), 'Nothing is on sale.'))
+      const priced = plans.map((plan) => ({
+        ...plan,
+        price: toAssetAmount(plan.amount, plan.decimals, plan.display_denom),
+      }))
+      output.result(priced, (colors) => table(colors, HEAD, plans.map(rowOf), 'Nothing is on sale.'))
     }),
   )
 

@@ -246,7 +246,7 @@ const settlementRow = ({ day, month, settled, failed, reversed, amounts, fees, f
   failed,
   reversed,
   amounts.map((one) => `${formatAmount(one.amount, one.decimals)} ${one.symbol} (${one.network})`).join(', '),
-  fees.map(({ amount, network }) => `${amount} (${network})`).join(', '),
+  fees.map(({ amount, network }) => `${amount} smallest native units (${network})`).join(', '),
   failures.map(({ reason, failed: times }) => `${reason} ${times}`).join(', '),
 ]
 

@@ -1,4 +1,4 @@
-import { type Tollgate } from '@tollgate/wallet'
+import { TollgateError, type Tollgate } from '@tollgate/wallet'
 import { createCallEvents, type Payment } from './call-events'
 import { journalPayments } from './payment-journal'
 import { type PaymentEntry } from './payment-entry'
@@ -9,6 +9,8 @@ const payment = (changes: Partial<Payment> = {}): Payment => ({
   ...changes,
 })
 const context = { signal: new AbortController().signal, progressToken: undefined, notifyProgress: () => {} }
+
+const format = (amount: bigint | string) => `${amount} units`
 
 /** Its events, and no payments. */
 function fakeTollgate() {
@@ -25,9 +27,9 @@ function fakeTollgate() {
 
 function open() {
   const { tollgate, emit } = fakeTollgate()
-  const follow = createCallEvents(tollgate, (amount) => `${amount} units`)
+  const follow = createCallEvents(tollgate, format)
   const logged: PaymentEntry[] = []
-  journalPayments(tollgate, [(entry) => logged.push(entry)], () => new Date())
+  journalPayments(tollgate, [(entry) => logged.push(entry)], { now: () => new Date(), format })
   return { follow, emit, logged }
 }
 
@@ -61,10 +63,21 @@ test('an error of a call names what it has paid and sent', async () => {
     return Promise.reject(new ToolError('A', 'b', 'c', { d: 1 }))
   })
   await expect(failed).rejects.toMatchObject({
-    failure: { code: 'A', details: { d: 1, sent: [{ amount: '5', recipient: '0xb' }] } },
+    failure: { code: 'A', details: { d: 1, sent: [{ price: '5 units', amount: '5', recipient: '0xb' }] } },
   })
   const other = new ToolError('A', 'b', 'c')
   await expect(follow(context, () => Promise.reject(other))).rejects.toBe(other)
+})
+
+test('an error of the limits says what was asked for, with its unit', async () => {
+  const { follow } = open()
+  const details = { ...payment(), limit: 'perDay' }
+  const failed = follow(context, () =>
+    Promise.reject(new TollgateError('LIMIT_REACHED', 'too much', { details })),
+  )
+  await expect(failed).rejects.toMatchObject({
+    failure: { code: 'LIMIT_REACHED', details: { price: '5 units', amount: '5', limit: 'perDay' } },
+  })
 })
 
 test('other calls have no part in it', async () => {

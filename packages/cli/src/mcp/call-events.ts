@@ -1,4 +1,4 @@
-import { type Tollgate, type TollgateEvents } from '@tollgate/wallet'
+import { isTollgateError, type Tollgate, type TollgateEvents } from '@tollgate/wallet'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { printable } from '../output/printable'
 import { type AmountFormat } from './amounts'
@@ -67,7 +67,7 @@ export function createCallEvents(tollgate: Tollgate, format: AmountFormat) {
     try {
       return await current.run(call, () => task(call))
     } catch (error) {
-      throw withPayments(error, call)
+      throw withPayments(error, call, format)
     } finally {
       running.delete(call)
       reporter.stop()
@@ -78,14 +78,22 @@ export function createCallEvents(tollgate: Tollgate, format: AmountFormat) {
 const isSame = (one: Payment, other: Payment) =>
   (['url', 'network', 'asset', 'payTo', 'amount'] as const).every((name) => one[name] === other[name])
 
-function withPayments(error: unknown, { paid, sent }: CallPayments): unknown {
-  if (paid.length === 0 && sent.length === 0) return error
+function withPayments(error: unknown, { paid, sent }: CallPayments, format: AmountFormat): unknown {
+  const price = isTollgateError(error) ? priceIn(error.details, format) : undefined
+  if (paid.length === 0 && sent.length === 0 && price === undefined) return error
   const { code, message, advice, details } = failureOf(error)
   const payments = {
-    ...(paid.length > 0 ? { paid: paidOutput(paid) } : {}),
-    ...(sent.length > 0 ? { sent: sentOutput(sent) } : {}),
+    ...(price === undefined ? {} : { price }),
+    ...(paid.length > 0 ? { paid: paidOutput(paid, format) } : {}),
+    ...(sent.length > 0 ? { sent: sentOutput(sent, format) } : {}),
   }
   return new ToolError(code, message, advice, { ...payments, ...details }, error)
+}
+
+/** What an error of the limits says was asked for. */
+function priceIn({ amount, asset, network }: Record<string, unknown>, format: AmountFormat) {
+  const isPayment = typeof amount === 'bigint' && typeof asset === 'string' && typeof network === 'string'
+  return isPayment ? format(amount, { asset, network }) : undefined
 }
 
 /** Progress once there is a payment, repeated while it settles, so that a client does not give up. */

@@ -18,6 +18,8 @@ describe('failureOf', () => {
   test('names tools where the gateway names its routes', () => {
     const error = new TollgateError('GATEWAY_ERROR', 'No provider serves this chain; see GET /providers')
     expect(failureOf(error).message).toBe('No provider serves this chain; see list_chains')
+    const unpaid = 'No credits left; pay 0.01 USDC and send the signed payment in X-PAYMENT'
+    expect(failureOf(new TollgateError('PAYMENT_REFUSED', unpaid)).message).toBe('No credits left')
   })
 
   test('finds the refusal of a private address among causes', () => {

@@ -63,7 +63,10 @@ const trimmed = (text: string) => printableLines(text.slice(0, MAX_DETAIL_CHARAC
 
 /** The gateway's messages name its routes, which an agent does not call. */
 export const withToolNames = (message: string): string =>
-  message.replace(/see GET \/providers\b/, 'see list_chains').replace(/see GET \/pricing\b/, 'see price')
+  message
+    .replace(/see GET \/providers\b/, 'see list_chains')
+    .replace(/see GET \/pricing\b/, 'see price')
+    .replace(/; pay [^;]+ and send the signed payment in X-PAYMENT$/, '')
 
 /** As JSON has it, without what is absent. */
 function plain(details: Record<string, unknown>): Record<string, unknown> {

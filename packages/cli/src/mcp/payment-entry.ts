@@ -1,12 +1,14 @@
 import { type PaymentEvent, type TollgateEvents } from '@tollgate/wallet'
+import { type AmountFormat } from './amounts'
 import { transactionIn } from './transaction'
 
 export type LoggedEvent = 'paid' | 'pending' | 'limit-reached'
 
-/** A line of the payment log. `amount` is in the asset's smallest unit. */
+/** A line of the payment log. `price` is such as `0.01 USDC`, `amount` the same in the asset's smallest unit. */
 export type PaymentEntry = {
   time: string
   event: LoggedEvent
+  price: string
   amount: string
   asset: string
   network: string
@@ -20,11 +22,16 @@ type Detail = Partial<
   Pick<TollgateEvents['paid'], 'transaction'> & Pick<TollgateEvents['limit-reached'], 'limit'>
 >
 
-export function entryOf(event: LoggedEvent, payment: PaymentEvent & Detail, now: Date): PaymentEntry {
+export function entryOf(
+  event: LoggedEvent,
+  payment: PaymentEvent & Detail,
+  { now, format }: { now: Date; format: AmountFormat },
+): PaymentEntry {
   const { amount, asset, network, payTo, url, limit } = payment
   return {
     time: now.toISOString(),
     event,
+    price: format(amount, payment),
     amount: amount.toString(),
     asset,
     network,

@@ -1,5 +1,6 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { closeSync, constants, fchmodSync, openSync, writeSync } from 'node:fs'
+import { type AmountFormat } from './amounts'
 import { entryOf, type LoggedEvent, type PaymentEntry } from './payment-entry'
 
 const LOGGED: readonly LoggedEvent[] = ['paid', 'pending', 'limit-reached']
@@ -8,11 +9,11 @@ const LOGGED: readonly LoggedEvent[] = ['paid', 'pending', 'limit-reached']
 export function journalPayments(
   tollgate: Tollgate,
   sinks: readonly ((entry: PaymentEntry) => void)[],
-  now: () => Date,
+  { now, format }: { now: () => Date; format: AmountFormat },
 ): () => void {
   const stops = LOGGED.map((event) =>
     tollgate.on(event, (payment) => {
-      const entry = entryOf(event, payment, now())
+      const entry = entryOf(event, payment, { now: now(), format })
       for (const sink of sinks) sink(entry)
     }),
   )

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseAssets } from '../assets/known-assets'
 import { UsageError } from '../exit-codes'
 import { toJson } from '../output/printable'
-import { findMissingLimit } from './amounts'
+import { createAmountFormat, findMissingLimit } from './amounts'
 import { isLoopback, parseListen, type Listen } from './http/access'
 import { startHttpServer } from './http/http-server'
 import { guardFetch } from './outbound-guard'
@@ -71,8 +71,8 @@ async function startServer<Options extends McpOptions>({
     (entry) => printLine(toJson(entry)),
     (entry) => file && attempt(() => file.append(toJson(entry))),
   ]
-  journalPayments(tollgate, sinks, () => new Date())
   const known = parseAssets(options.asset ?? [])
+  journalPayments(tollgate, sinks, { now: () => new Date(), format: createAmountFormat(known) })
   const createSession = createSessionFactory({ tollgate, limits, known, version, report })
   const front = listen
     ? await serveHttp({ listen, token: environment['TOLLGATE_MCP_TOKEN'], createSession })
@@ -114,7 +114,7 @@ function checkOptions(
 }
 
 const needsLimits = (reason: string) =>
-  `An agent pays only within limits, and ${reason}. Give --max-payment, the most for one payment, and --max-day, the most for a day, such as --max-payment 0.05 --max-day 1`
+  `An agent pays only within limits, and ${reason}. Give --max-payment, the most for one payment, and --max-day, the most for a day, such as --max-payment "0.05 USDC" --max-day "1 USDC"`
 
 function openLog(path: string) {
   try {

@@ -42,10 +42,10 @@ export function createSessionFactory(parts: {
   const tools = [
     createListChains(tollgate),
     createPrice(tollgate, known),
-    createRpcCall({ tollgate, follow, limits }),
+    createRpcCall({ tollgate, follow, format, limits }),
     createCredits(tollgate),
     createHistory(tollgate),
-    createPayX402Url({ tollgate, follow, limits }),
+    createPayX402Url({ tollgate, follow, format, limits }),
   ]
   const instructions = `Blockchain calls through the Tollgate gateway ${tollgate.url}, and any x402 URL, paid from the user's wallet. Payments are real money. ${limits} A payment over a limit is refused: then tell the user, and do not try to get around it. After PAYMENT_PENDING or PAYMENT_UNKNOWN follow the advice of the error; do not pay again in another way.`
 

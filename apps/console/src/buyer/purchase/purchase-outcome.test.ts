@@ -45,7 +45,7 @@ test.each<[string, Purchase, Partial<PurchaseOutcome>]>([
   ],
   [
     'refused for a cause that the reader can remove',
-    stopped(sent, refused('insufficient_funds: the payer has 0, and pays 10000'), true),
+    stopped(sent, refused('insufficient_funds: the payer has 0 USDC, and pays 0.01 USDC'), true),
     { title: 'Nothing was bought', text: texts.reasons.insufficient_funds, action: 'same-again' },
   ],
   [

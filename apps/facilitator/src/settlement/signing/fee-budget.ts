@@ -183,7 +183,7 @@ export function createFeeBudget({
           if (dailyLimit !== undefined && total + cost > dailyLimit) {
             undo()
             logger.error('daily fee limit reached', { spent: total, needed: cost, limit: dailyLimit })
-            const detail = `fees of ${total} and ${cost} would pass ${dailyLimit} a day`
+            const detail = `fees of ${total} and ${cost} would pass ${dailyLimit} a day, in the smallest native unit`
             return { isTaken: false, refusal: { reason: 'unexpected_settle_error', detail } }
           }
           total += cost

@@ -85,7 +85,9 @@ export function createGrantBudget(
           return { reason: 'fee_allowance_exceeded', detail }
         }
         if (isOver({ fees: wasted.fees + pending.fees, payments: wasted.payments + pending.payments }))
-          wait ??= { waitsFor: `waits for payments of other ${whose}, which have grants of ${pending.fees}` }
+          wait ??= {
+            waitsFor: `waits for payments of other ${whose}, which have grants of ${pending.fees}, in the smallest native unit`,
+          }
       }
       return wait
     },

@@ -71,7 +71,7 @@ export async function prepareBatch(
   if (fees === undefined)
     return {
       reason: 'unexpected_settle_error',
-      detail: `a base fee of ${price.baseFee} and a tip of ${price.tip} are past the cap of ${cap}`,
+      detail: `a base fee of ${price.baseFee} wei and a tip of ${price.tip} wei are past the cap of ${cap} wei`,
     }
   const gasLimit = withMargin(gas.value, planned.gasLimit)
   const { to, data } = planned

@@ -1,3 +1,4 @@
+import { tokenAmount } from '@tollgate/protocol'
 import { type Check, refuse } from '../../checks'
 import type { Payment, Terms } from '../../family'
 import { sameAddress, ZERO_ADDRESS } from '../address'
@@ -52,7 +53,10 @@ const checkRecipient: Check<OfflineCase> = ({ payment, terms }) => {
 const checkAmount: Check<OfflineCase> = ({ payment, terms }) =>
   payment.amount === terms.amount
     ? undefined
-    : refuse('invalid_exact_evm_payload_authorization_value', `${payment.amount} instead of ${terms.amount}`)
+    : refuse(
+        'invalid_exact_evm_payload_authorization_value',
+        `${tokenAmount(payment.amount, terms.token)} instead of ${tokenAmount(terms.amount, terms.token)}`,
+      )
 
 /** Terms that these checks refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
@@ -64,14 +68,16 @@ export const commonChecks: readonly Check<Case>[] = [...termsChecks, ...signedTe
 /** The payer must have the amount and the reserved part. An unknown balance counts as 0. */
 export const checkBalance: Check<Case & { chainState: { balance: bigint | undefined } }> = ({
   payment,
+  terms: { token },
   reserved,
   chainState: { balance = 0n },
-}) =>
-  balance < payment.amount + reserved
-    ? refuse(
-        'insufficient_funds',
-        reserved === 0n
-          ? `the payer has ${balance}, and pays ${payment.amount}`
-          : `the payer has ${balance}, pays ${payment.amount}, and ${reserved} is reserved for its other payments`,
-      )
-    : undefined
+}) => {
+  if (balance >= payment.amount + reserved) return undefined
+  const [has, pays] = [balance, payment.amount].map((amount) => tokenAmount(amount, token))
+  return refuse(
+    'insufficient_funds',
+    reserved === 0n
+      ? `the payer has ${has}, and pays ${pays}`
+      : `the payer has ${has}, pays ${pays}, and ${tokenAmount(reserved, token)} is reserved for its other payments`,
+  )
+}

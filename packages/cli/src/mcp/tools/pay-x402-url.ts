@@ -1,6 +1,7 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
 import { encodeBody, readBounded } from '../bounded-body'
+import { type AmountFormat } from '../amounts'
 import { type CallEvents } from '../call-events'
 import { ToolError } from '../failure'
 import { createOwnGateway } from '../own-gateway'
@@ -20,8 +21,13 @@ const MAX_HEADER_CHARACTERS = 2_000
 const FORBIDDEN_HEADER =
   /^(authorization|cookie|x-payment|payment-signature|sign-in-with-x|host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept-encoding|origin|proxy-.*|sec-.*)$/i
 
-export function createPayX402Url(parts: { tollgate: Tollgate; follow: CallEvents; limits: string }): Tool {
-  const { tollgate, follow } = parts
+export function createPayX402Url(parts: {
+  tollgate: Tollgate
+  follow: CallEvents
+  format: AmountFormat
+  limits: string
+}): Tool {
+  const { tollgate, follow, format } = parts
   const gateway = createOwnGateway(tollgate.url)
   return defineTool({
     name: 'pay_x402_url',
@@ -57,8 +63,8 @@ export function createPayX402Url(parts: { tollgate: Tollgate; follow: CallEvents
           headers: returnedHeaders(answer.headers),
           body: shown,
           encoding,
-          paid: paidOutput(payments.paid),
-          sent: sentOutput(payments.sent),
+          paid: paidOutput(payments.paid, format),
+          sent: sentOutput(payments.sent, format),
           ...(note === undefined ? {} : { note }),
         }
       }),

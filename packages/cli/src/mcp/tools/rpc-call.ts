@@ -2,6 +2,7 @@ import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
 import { hasDotSegments } from '../../dot-segments'
 import { readBounded } from '../bounded-body'
+import { type AmountFormat } from '../amounts'
 import { type CallEvents } from '../call-events'
 import { ToolError, withToolNames } from '../failure'
 import { defineTool, type Tool } from '../tool'
@@ -26,8 +27,13 @@ const Rest = z
     'A call of the chain’s REST API, for chains with the transport `rest`; then `method` and `params` are not given',
   )
 
-export function createRpcCall(parts: { tollgate: Tollgate; follow: CallEvents; limits: string }): Tool {
-  const { tollgate, follow } = parts
+export function createRpcCall(parts: {
+  tollgate: Tollgate
+  follow: CallEvents
+  format: AmountFormat
+  limits: string
+}): Tool {
+  const { tollgate, follow, format } = parts
   return defineTool({
     name: 'rpc_call',
     title: 'Call a blockchain',
@@ -68,8 +74,8 @@ export function createRpcCall(parts: { tollgate: Tollgate; follow: CallEvents; l
         return {
           ...bounded(value),
           ...costs,
-          paid: paidOutput(payments.paid),
-          sent: sentOutput(payments.sent),
+          paid: paidOutput(payments.paid, format),
+          sent: sentOutput(payments.sent, format),
         }
       }),
   })

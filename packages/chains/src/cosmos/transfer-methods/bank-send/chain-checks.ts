@@ -1,3 +1,4 @@
+import { tokenAmount } from '@tollgate/protocol'
 import { type Check, refuse, refuseSpent } from '../../../checks'
 import type { Account } from '../../account'
 import { type VerifyContext, feeChecks } from './checks'
@@ -107,7 +108,7 @@ const checkBalance: ChainCheck = ({
   return balance < needed
     ? refuse(
         'insufficient_funds',
-        `the payer has ${balance}${token.asset}, and needs ${needed}${token.asset}`,
+        `the payer has ${tokenAmount(balance, token)}, and needs ${tokenAmount(needed, token)}`,
       )
     : undefined
 }

@@ -1,3 +1,4 @@
+import { tokenAmount } from '@tollgate/protocol'
 import { type Check, refuse } from '../../../checks'
 import type { Refusal, Terms } from '../../../family'
 import { addressOf, prefixOf } from '../../address'
@@ -72,7 +73,10 @@ const checkCoin: SignedCheck = ({ payment: { tx }, terms }) => {
   if (coin.denom !== terms.token.asset) return refuse('invalid_payment', 'the payer pays another asset')
   return coin.amount === terms.amount
     ? undefined
-    : refuse('invalid_payment', `${coin.amount} instead of ${terms.amount}`)
+    : refuse(
+        'invalid_payment',
+        `${tokenAmount(coin.amount, terms.token)} instead of ${tokenAmount(terms.amount, terms.token)}`,
+      )
 }
 
 const checkRecipient: SignedCheck = ({ payment, terms }) => {
@@ -130,7 +134,7 @@ function checkCountersigned({
 }
 
 const refuseFee = ({ feeDenom, gaslessMaxFee }: CosmosNetwork): Refusal =>
-  refuse('invalid_payment', `a fee that the facilitator pays is in ${feeDenom} and at most ${gaslessMaxFee}`)
+  refuse('invalid_payment', `a fee that the facilitator pays is at most ${gaslessMaxFee}${feeDenom}`)
 
 /** Payers set higher gas limits than ours, but a limit above this factor is a mistake, or crowds a block. */
 const MAX_GAS_FACTOR = 4n

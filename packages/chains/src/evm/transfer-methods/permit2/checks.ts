@@ -1,3 +1,4 @@
+import { tokenAmount } from '@tollgate/protocol'
 import { type Check, refuse, refuseSpent } from '../../../checks'
 import { sameAddress } from '../../address'
 import {
@@ -81,21 +82,18 @@ function problemOfPermit({ payment, chainState: { permitNonce }, now, network }:
 const checkAllowance: ChainCheck = (question) => {
   const { payment, reserved, chainState } = question
   const { allowance = 0n, permitNonce } = chainState
+  const { token } = question.terms
+  const mayMove = `Permit2 may move ${tokenAmount(allowance, token)}`
+  const spokenFor = `${tokenAmount(reserved, token)} is spoken for`
   if (reserved > 0n && payment.permit !== undefined)
-    return refuse('insufficient_funds', `brings a permit while ${reserved} of the payer's is spoken for`)
+    return refuse('insufficient_funds', `brings a permit while of the payer's ${spokenFor}`)
   const takesEffect = permitNonce !== undefined && fittingPermit(payment)?.nonce === permitNonce
   if (takesEffect && allowance > payment.amount)
-    return refuse(
-      'invalid_transaction_state',
-      `Permit2 may move ${allowance}, and the permit would lower that: pay without it`,
-    )
+    return refuse('invalid_transaction_state', `${mayMove}, and the permit would lower that: pay without it`)
   if (allowance >= payment.amount + reserved) return undefined
-  if (allowance >= payment.amount)
-    return refuse('insufficient_funds', `Permit2 may move ${allowance}, and ${reserved} is spoken for`)
+  if (allowance >= payment.amount) return refuse('insufficient_funds', `${mayMove}, and ${spokenFor}`)
   const problem = problemOfPermit(question)
-  return problem === undefined
-    ? undefined
-    : refuse('invalid_transaction_state', `Permit2 may move ${allowance}, and ${problem}`)
+  return problem === undefined ? undefined : refuse('invalid_transaction_state', `${mayMove}, and ${problem}`)
 }
 
 const checkSimulation: ChainCheck = ({ payment, chainState }) => {

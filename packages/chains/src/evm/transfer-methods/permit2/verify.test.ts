@@ -198,7 +198,7 @@ describe('verify, of a transfer by Permit2, refuses', () => {
   test('one without an allowance or a permit', async () => {
     const payment = permitted(await signTransfer(payer, world.terms))
     expect(await verify(payment)).toEqual(
-      because('invalid_transaction_state', saying(/may move 0, and there is no permit/)),
+      because('invalid_transaction_state', saying(/may move 0 USDC, and there is no permit/)),
     )
   })
 
@@ -231,7 +231,9 @@ describe('verify, of a transfer by Permit2, refuses', () => {
     await approve(wallet, world.terms.amount + 5n)
     const payment = permitted(await signTransfer(wallet, world.terms))
     expect(await verify(payment, {}, 5n)).toBeUndefined()
-    expect(await verify(payment, {}, 6n)).toEqual(because('insufficient_funds', saying(/may move 10005/)))
+    expect(await verify(payment, {}, 6n)).toEqual(
+      because('insufficient_funds', saying(/may move 0.010005 USDC/)),
+    )
   })
 
   test('a permit that would lower what Permit2 may move, however soon it ends, and takes the same payment without it', async () => {
@@ -320,7 +322,7 @@ describe('a transfer by Permit2', () => {
     expect(await world.balance(world.terms.payTo)).toBe(before + world.terms.amount)
     expect(await world.balance(payer.address)).toBe(1_000_000n - world.terms.amount)
     const again = permitted(await signTransfer(payer, world.terms))
-    expect(await verify(again)).toEqual(because('invalid_transaction_state', saying(/may move 0/)))
+    expect(await verify(again)).toEqual(because('invalid_transaction_state', saying(/may move 0 USDC/)))
   })
 
   test.each([

@@ -68,13 +68,18 @@ const checkFees: ChainCheck = ({ payment: { maxFeePerGas, maxPriorityFeePerGas }
   return offered * PART_OF_USUAL_TIP < tip
     ? refuse(
         'invalid_transaction_state',
-        `offers ${offered} above the base fee of ${baseFee}, where ${tip} is usual`,
+        `offers ${offered} wei above the base fee of ${baseFee} wei, where ${tip} wei is usual`,
       )
     : undefined
 }
 
 const checkFunds: ChainCheck = ({ payment: { gasLimit, maxFeePerGas }, chainState: { funds } }) =>
-  funds < gasLimit * maxFeePerGas ? refuse('insufficient_funds', `the payer has ${funds} for gas`) : undefined
+  funds < gasLimit * maxFeePerGas
+    ? refuse(
+        'insufficient_funds',
+        `the payer has ${funds} wei for gas, and offers up to ${gasLimit * maxFeePerGas} wei`,
+      )
+    : undefined
 
 const checkToken: ChainCheck = ({ chainState: { balance } }) =>
   balance === undefined

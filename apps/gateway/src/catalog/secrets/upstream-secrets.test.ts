@@ -1,5 +1,6 @@
 import { activeTraceId, createMetrics } from '@tollgate/service'
 import { startTraceCollector, type TraceCollector } from '@tollgate/testing'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { answers, startUpstream, type Answer } from '../../testing/upstream'
 const inUrl = 'url-secret-7Jd2mX0qLpW4'
 const inFile = 'file-secret-93hGtRz1Ksv8'
 const inHeader = 'header-secret-5bNqYw2EuC6'
+const base64 = 'slash/8Kq2Z+x9/Vw4=='
 
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'))
 const file = join(folder, 'key')
@@ -29,7 +31,7 @@ beforeAll(async () => {
   collector = await startTraceCollector()
   gateway = await testGateway({
     metrics,
-    variables: { NODE_KEY: inUrl, HEADER_KEY: inHeader },
+    variables: { NODE_KEY: inUrl, HEADER_KEY: inHeader, BASE64_KEY: base64 },
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: 1 },
   })
 })
@@ -51,7 +53,7 @@ const keyed = async (answer: Answer) => {
     provider_id: 'keyed',
     rpc: [`${upstream.url}/v2/\${env:NODE_KEY}`],
     rest: [`${upstream.url}/rest?token=\${file:${file}}`],
-    headers: { 'X-Api-Key': 'Bearer ${env:HEADER_KEY}' },
+    headers: { 'X-Api-Key': 'Bearer ${env:HEADER_KEY}', 'X-Other-Key': '${env:BASE64_KEY}' },
   }
   return { upstream, chain: await gateway.chain(provider) }
 }
@@ -117,6 +119,68 @@ test.each([
     for (const secret of [inUrl, inFile, inHeader]) expect(text).not.toContain(secret)
   },
 )
+
+const said = (text: string | Buffer, headers: Record<string, string> = {}): Answer => {
+  return (res) => res.writeHead(200, { 'content-type': 'application/octet-stream', ...headers }).end(text)
+}
+const unescaped = base64.replace(/[^a-z0-9]/gi, '')
+/** What the caller of a provider reads, without the characters that are escaped. */
+async function readAs(answer: Answer) {
+  const { upstream, chain } = await keyed(answer)
+  const { authorization } = await customer()
+  const answered = await gateway.api
+    .get(`/v1/${chain}/rest/status`)
+    .set({ authorization, 'accept-encoding': 'gzip' })
+    .responseType('blob')
+  const body: unknown = answered.body
+  return { status: answered.status, text: Buffer.isBuffer(body) ? body.toString('latin1') : '', upstream }
+}
+test.each([
+  ['as it is', base64],
+  ['in a URL', encodeURIComponent(base64)],
+  ['in a URL, in small letters', encodeURIComponent(base64).replace(/%../g, (code) => code.toLowerCase())],
+  ['in a URL in a URL', encodeURIComponent(encodeURIComponent(base64))],
+  ['in JSON with slashes escaped', base64.replaceAll('/', '\\/')],
+  ['in JSON in JSON', base64.replaceAll('/', '\\\\\\/')],
+  [
+    'in JSON with code points',
+    base64.replace(/[^a-z0-9]/gi, (char) => `\\u00${char.charCodeAt(0).toString(16).toUpperCase()}`),
+  ],
+  ['in HTML', base64.replaceAll('/', '&#x2F;').replaceAll('+', '&#43;')],
+])('a secret is hidden that an upstream writes %s', async (_, written) => {
+  const { text } = await readAs(said(`before ${written} after`))
+  expect(text).toMatch(/^before \*{20,} after$/)
+})
+
+/** Of random characters, so that it compresses badly; with a secret across the boundary of two parts and at both ends. */
+const filler = randomBytes(300_000).toString('hex')
+const boundary = 262_144
+const long = [
+  `${base64} ${filler.slice(0, boundary - 10 - base64.length)}`,
+  `${encodeURIComponent(base64)} ${filler} ${base64}`,
+].join('')
+const hidden = long
+  .replaceAll(base64, (found) => '*'.repeat(found.length))
+  .replaceAll(encodeURIComponent(base64), (found) => '*'.repeat(found.length))
+test.each([
+  ['long', said(long)],
+  ['long and compressed', said(gzipSync(long), { 'content-encoding': 'gzip' })],
+  [
+    'long, and short when compressed',
+    said(gzipSync(`${base64} ${'0'.repeat(1_000_000)}`), { 'content-encoding': 'gzip' }),
+  ],
+])('a secret is hidden in an answer that is %s', async (_, answer) => {
+  const { text, upstream } = await readAs(answer)
+  expect(upstream.requests[0]?.headers['accept-encoding']).toBe('identity')
+  if (text.includes(filler)) expect(text === hidden).toBe(true)
+  expect(text.length).toBeGreaterThan(boundary)
+  expect(text).not.toContain(unescaped.slice(0, 5))
+})
+
+test('an answer is not passed on whose compression is unknown', async () => {
+  const { status, text } = await readAs(said(Buffer.from(`x${base64}`), { 'content-encoding': 'zstd' }))
+  expect([status, text.includes(base64)]).toEqual([500, false])
+})
 
 test('the database has the references only', async () => {
   await keyed(answers.result())

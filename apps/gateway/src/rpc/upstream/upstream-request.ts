@@ -16,14 +16,16 @@ export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transpor
 
 /** Few headers of the caller are passed on, and those of the catalog win; `traceparent` is our own. */
 export function buildRequest(
-  endpoint: Pick<Endpoint, 'url' | 'headers'>,
+  endpoint: Pick<Endpoint, 'url' | 'headers' | 'secrets'>,
   outgoing: UpstreamRequest,
   traceparent?: string,
 ): Dispatcher.DispatchOptions {
   const { resource, method, payload, accept, acceptEncoding, blockHeight } = outgoing
   const { origin, pathname, search } = resolveUrl(endpoint.url, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
-  if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
+  // The answers of providers with secrets are searched for them.
+  if (endpoint.secrets.length > 0) headers['accept-encoding'] = 'identity'
+  else if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
   if (blockHeight !== undefined) headers['x-cosmos-block-height'] = blockHeight
   if (traceparent !== undefined) headers.traceparent = traceparent
   if (method === 'POST') headers['content-type'] = 'application/json'

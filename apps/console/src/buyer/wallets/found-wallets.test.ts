@@ -1,4 +1,4 @@
-import { evmWallet } from './found-wallets'
+import { evmWallet, findCosmosWallets } from './found-wallets'
 
 const provider = { request: () => Promise.resolve([]) }
 const info = { uuid: '1', rdns: 'example.wallet', name: 'Wallet', icon: 'data:image/svg+xml,' }
@@ -57,4 +57,24 @@ test('signs for the address that was connected, and for no other one', async () 
   const silent = wallet?.signer({ onSigned, isSilent: true }) as Signer
   await expect(silent.request({ method: 'personal_sign' })).rejects.toThrow('only when you press')
   expect(asked).toEqual(['eth_requestAccounts', 'personal_sign', 'eth_signTypedData_v4'])
+})
+
+test.each(['keplr', 'leap'])('%s is asked to keep the fee of a payment', async (name) => {
+  const account = { address: 'cosmos1', algo: 'secp256k1', pubkey: new Uint8Array(33) }
+  const asked: unknown[] = []
+  const extension = {
+    enable: () => Promise.resolve(),
+    getOfflineSigner(...given: unknown[]) {
+      asked.push(given)
+      return { getAccounts: () => Promise.resolve([account]) }
+    },
+  }
+  Object.assign(globalThis, { window: { [name]: extension } })
+  try {
+    const [wallet] = findCosmosWallets()
+    await wallet?.connect({ chainId: 'cosmoshub-4', isSilent: false })
+  } finally {
+    Reflect.deleteProperty(globalThis, 'window')
+  }
+  expect(asked).toEqual([['cosmoshub-4', { preferNoSetFee: true }]])
 })

@@ -133,7 +133,7 @@ const notAsked = () => new Error(buyer.wallet.notAsked)
 /** The interface that Keplr and Leap share. */
 type Keplr = {
   enable(chainId: string): Promise<void>
-  getOfflineSigner(chainId: string): CosmosSigner
+  getOfflineSigner(chainId: string, options: { preferNoSetFee: boolean }): CosmosSigner
   signArbitrary(
     chainId: string,
     address: string,
@@ -163,7 +163,8 @@ function cosmosWallet(found: { id: string; name: string; changed: string; keplr:
       // Asking for the chain opens the extension, unless its user has allowed this page before.
       if (chainId === undefined || isSilent) return undefined
       await keplr.enable(chainId)
-      const signer = keplr.getOfflineSigner(chainId)
+      // Else the wallet sets a fee of its own, which may be more than the facilitator pays.
+      const signer = keplr.getOfflineSigner(chainId, { preferNoSetFee: true })
       const accounts = await signer.getAccounts()
       const [account] = accounts
       if (!account) return undefined

@@ -62,7 +62,7 @@ function assertUnchanged(isSame: boolean): void {
   throw new TollgateError('SIGNATURE_REFUSED', 'The wallet signed another transaction than this payment')
 }
 
-/** Keplr may replace the fee and drop who pays it. The user would then pay it, and may hold no coins for it. */
+/** A wallet may replace the fee and drop who pays it. The user would then pay it, and may hold no coins for it. */
 function assertSponsored({ granter, payer }: Fee, signed: Fee): void {
   if ((granter ?? signed.granter) === signed.granter && (payer ?? signed.payer) === signed.payer) return
   throw new TollgateError(

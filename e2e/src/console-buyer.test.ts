@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import { buyButton, connectWallet } from './testing/buyer-console'
 import {
   accessibilityProblems,
+  BLOCKED_SITE_DATA,
   LARGE,
   openConsole,
   overflowOf,
@@ -68,6 +69,13 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByText('"result": "0x14a34"').waitFor()
     await page.getByText('1 credit charged').waitFor()
     await page.getByText('99 credits left').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Run')
+
+    await page.getByRole('combobox', { name: 'Method' }).fill('eth_unknown')
+    expect(await page.getByText('"result": "0x14a34"').count()).toBe(0)
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('error -32601').waitFor()
+    await page.getByText('nothing charged').waitFor()
 
     await page.getByRole('link', { name: 'Calls', exact: true }).click()
     await page.getByRole('table').getByText('eth_chainId').waitFor()
@@ -201,12 +209,43 @@ describeInBrowser('the console of a buyer', () => {
     await page.getByText('No keys yet').waitFor()
     await page.getByLabel('Label').fill('kept')
     await browser.context.setOffline(true)
+    const offline = page.getByRole('status').getByText('You are offline')
+    await offline.waitFor()
     await page.getByRole('button', { name: 'Create the key' }).click()
     await page.getByText('That did not work').waitFor()
     expect(await page.getByLabel('Label').inputValue()).toBe('kept')
     await browser.context.setOffline(false)
+    await offline.waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Create the key' }).click()
     await page.getByText('The key kept is created').waitFor()
+    await page.close()
+  })
+
+  test('says within ten seconds that the gateway does not answer, and moves nothing for whom motion disturbs', async () => {
+    // A clock is of all pages of a browser.
+    const clocked = await openConsole()
+    const page = await clocked.context.newPage()
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await page.clock.install()
+    await page.route('**/pricing', () => undefined)
+    await page.goto(`${world.gateway.url}/console/#/plans`)
+    await page.getByText('Loading').first().waitFor({ state: 'attached' })
+    expect(
+      await page.evaluate("document.getAnimations().filter((one) => one.playState === 'running').length"),
+    ).toBe(0)
+    await page.clock.runFor(10_000)
+    expect(await page.getByText('This takes longer than usual').first().isVisible()).toBe(true)
+    await clocked.close()
+  })
+
+  test('works in a browser that blocks site data', async () => {
+    const page = await browser.openPage(`${world.gateway.url}/console/#/plans`, { script: BLOCKED_SITE_DATA })
+    await page.getByText('0.01 USDC').waitFor()
+    await connect(page)
+    await page.getByRole('link', { name: 'Overview', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByRole('link', { name: 'Playground', exact: true }).click()
+    await page.getByRole('button', { name: 'Run' }).waitFor()
     await page.close()
   })
 

@@ -3,7 +3,7 @@ import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
 import { type ClientKey } from './testing/client-keys'
-import { layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
+import { BLOCKED_SITE_DATA, layoutProblems, openConsole, type OpenConsole } from './testing/console-page'
 import {
   createKey,
   goTo,
@@ -86,6 +86,13 @@ describeInBrowser('the console of a merchant', () => {
     await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The key “kept” is created').waitFor()
+    await page.close()
+  })
+
+  test('works in a browser that blocks site data', async () => {
+    const page = await pages.signUp(newEmail(), { script: BLOCKED_SITE_DATA })
+    await goTo(page, 'Settlements')
+    await page.getByRole('heading', { level: 1, name: 'Settlements' }).waitFor()
     await page.close()
   })
 

@@ -2,7 +2,15 @@ import { describeInBrowser } from '@tollgate/browser-testing'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { Wallet } from 'ethers'
 import { type Page } from 'playwright-core'
-import { cutCells, layoutProblems, openConsole, type OpenConsole, SMALL, WIDE } from './testing/console-page'
+import {
+  BLOCKED_SITE_DATA,
+  cutCells,
+  layoutProblems,
+  openConsole,
+  type OpenConsole,
+  SMALL,
+  WIDE,
+} from './testing/console-page'
 import { settleRequest } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
@@ -52,8 +60,8 @@ describeInBrowser('the console of an operator', () => {
     expect(errors).toEqual([])
   }, 30_000)
 
-  async function signIn(token = world.secrets.adminToken): Promise<Page> {
-    const page = await browser.openPage(`${world.facilitator.url}/console/#/operator`)
+  async function signIn(token = world.secrets.adminToken, options?: { script: string }): Promise<Page> {
+    const page = await browser.openPage(`${world.facilitator.url}/console/#/operator`, options)
     await page.getByLabel('Admin token').fill(token)
     await page.getByRole('button', { name: 'Sign in' }).click()
     return page
@@ -63,6 +71,12 @@ describeInBrowser('the console of an operator', () => {
     const page = await signIn('wrong')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('link', { name: 'Signers', exact: true }).count()).toBe(0)
+    await page.close()
+  })
+
+  test('works in a browser that blocks site data', async () => {
+    const page = await signIn(undefined, { script: BLOCKED_SITE_DATA })
+    await page.getByText('stuck settlements').waitFor()
     await page.close()
   })
 

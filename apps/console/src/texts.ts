@@ -859,7 +859,9 @@ export const buyer = {
     price: (credits: number) => (credits === 1 ? 'Costs 1 credit' : `Costs ${credits} credits`),
     answer: 'Answer',
     failed: 'The call was not served',
-    charged: (credits: number) => (credits === 1 ? '1 credit charged' : `${credits} credits charged`),
+    errorCode: (code: number) => `error ${code}`,
+    charged: (credits: number) =>
+      credits === 0 ? 'nothing charged' : credits === 1 ? '1 credit charged' : `${credits} credits charged`,
     remaining: (credits: string) => `${counted(credits, 'credit', 'credits')} left`,
     milliseconds: (count: string) => `${count} ms`,
     elsewhere: 'The same call from anywhere',

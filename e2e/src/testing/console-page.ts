@@ -31,8 +31,10 @@ export async function openConsole(answer: AnswerRequest = () => undefined) {
   return {
     context,
     errors: () => browser.errors.filter((text) => !text.startsWith('Failed to load resource')),
-    async openPage(url: string): Promise<Page> {
+    /** `script` runs before those of the page. */
+    async openPage(url: string, { script }: { script?: string } = {}): Promise<Page> {
       const page = await context.newPage()
+      if (script !== undefined) await page.addInitScript(script)
       await page.goto(url)
       await page.getByRole('heading', { level: 1 }).waitFor()
       return page
@@ -42,6 +44,13 @@ export async function openConsole(answer: AnswerRequest = () => undefined) {
 }
 
 export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
+
+/** As in a browser whose user blocks the data of sites. */
+export const BLOCKED_SITE_DATA = `
+const refuse = () => { throw new DOMException('Access is denied for this document.', 'SecurityError') }
+for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: refuse })
+Object.defineProperty(IDBFactory.prototype, 'open', { value: refuse })
+`
 
 /** What axe finds in the page as it is: rule, and the elements that break it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {

@@ -12,13 +12,14 @@ export const goTo = (page: Page, name: string) =>
 
 /** The pages of merchants at the facilitator of `url`. */
 export function merchantPages(browser: OpenConsole, url: string) {
-  const open = (path = '') => browser.openPage(`${url}/console/#/${path}`)
+  const open = (path = '', options?: { script: string }) =>
+    browser.openPage(`${url}/console/#/${path}`, options)
   return {
     open,
 
     /** A page of a new account, signed in. */
-    async signUp(email = newEmail()): Promise<Page> {
-      const page = await open('sign-up')
+    async signUp(email = newEmail(), options?: { script: string }): Promise<Page> {
+      const page = await open('sign-up', options)
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('New password').fill(PASSWORD)
       await page.getByRole('button', { name: 'Create the account' }).click()

@@ -3,7 +3,9 @@ import { buyer } from '../../texts'
 import { Code } from '../../ui/code'
 import { readableNumber } from '../../ui/format'
 import { Section } from '../../ui/section'
+import { StatusBadge } from '../../ui/status-badge'
 import { failureText } from '../purchase/failure-text'
+import { answerBadge } from './answer-badge'
 import { indented } from './examples'
 
 const texts = buyer.playground
@@ -19,9 +21,7 @@ type Answer = {
 export const CallAnswer = ({ answer }: { answer: Answer }) => (
   <Section title={texts.answer}>
     <Group gap="xs" mb="sm" role="status">
-      <Badge color={answer.status < 400 ? 'green' : 'red'} variant="light" autoContrast tt="none">
-        {answer.status}
-      </Badge>
+      <Outcome answer={answer} />
       {answer.charged !== null && (
         <Badge variant="light" color="gray" tt="none">
           {texts.charged(Number(answer.charged))}
@@ -37,6 +37,11 @@ export const CallAnswer = ({ answer }: { answer: Answer }) => (
     <Code text={indented(answer.text)} label={texts.answer} />
   </Section>
 )
+
+function Outcome({ answer }: { answer: Answer }) {
+  const { isError, text } = answerBadge(answer)
+  return <StatusBadge tone={isError ? 'bad' : 'good'}>{text}</StatusBadge>
+}
 
 export const CallFailure = ({ error }: { error: unknown }) => (
   <Alert color="red" role="alert" title={texts.failed}>

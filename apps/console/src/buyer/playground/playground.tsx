@@ -44,6 +44,8 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
   const [method, setMethod] = useState(examples[0]?.method ?? '')
   const [params, setParams] = useState(JSON.stringify(examples[0]?.params))
   const body = bodyOf(method, params)
+  const [lastBody, setLastBody] = useState(body ?? '')
+  if (body !== undefined && body !== lastBody) setLastBody(body)
   const { list } = usePurchases()
   const isBuying = list.some((purchase) => isOf(purchase, { address }) && isAsking(purchase))
   const running = useRef<AbortController>(undefined)
@@ -72,6 +74,8 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
   })
 
   function choose(next: string) {
+    // The answer below is of another call.
+    if (!call.isPending) call.reset()
     setMethod(next)
     const example = examples.find((one) => one.method === next)
     if (example) setParams(JSON.stringify(example.params))
@@ -80,6 +84,7 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
   function chooseChain(next: string | null) {
     const found = chains.find(({ chain_id }) => chain_id === next)
     if (!found) return
+    if (!call.isPending) call.reset()
     setChain(found.chain_id)
     const [example] = examplesOf(found.category, address)
     if (found.category === provider?.category || !example) return
@@ -112,6 +117,8 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
               <Autocomplete
                 label={texts.method}
                 data={examples.map((one) => one.method)}
+                // All of them, whichever is in the field.
+                filter={({ options }) => options}
                 value={method}
                 onChange={choose}
                 required
@@ -160,7 +167,10 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
         <Text size="sm" mb="xs">
           {texts.elsewhereText}
         </Text>
-        <Code text={curlOf(serviceUrl, provider?.network ?? chain, body ?? '')} label={texts.elsewhere} />
+        <Code
+          text={curlOf(serviceUrl, provider?.network ?? chain, body ?? lastBody)}
+          label={texts.elsewhere}
+        />
       </Section>
     </Stack>
   )

@@ -1,5 +1,5 @@
 import { UsageError } from '../exit-codes'
-import { parseKey } from './keys'
+import { parseKey, urlFacts } from './keys'
 
 test('the limits of an access key', () => {
   expect(
@@ -26,4 +26,13 @@ test.each([
   { expires: '2027-13-01' },
 ])('%j is wrong usage', (options) => {
   expect(() => parseKey('explorer', options)).toThrow(UsageError)
+})
+
+test('the shown URL can be pasted: it has the one chain of the key, or says where a chain goes', () => {
+  const url = 'https://gateway.example/v1/{chain}/tgk_secret'
+  expect(urlFacts(url, ['base-sepolia'])).toEqual([
+    ['URL', 'https://gateway.example/v1/base-sepolia/tgk_secret'],
+  ])
+  expect(urlFacts(url, ['base', 'polygon']).flat().join(' ')).toContain('in place of {chain}, such as base.')
+  expect(urlFacts(url)[0]).toEqual(['URL', url])
 })

@@ -75,13 +75,24 @@ const createCommand = (run: Run) =>
           (colors) =>
             facts(colors, [
               ['Id', key.id],
-              ['URL', key.url],
+              ...urlFacts(key.url, options.chain),
               ['', 'It spends your credits, so keep it secret. It is not shown again.'],
             ]),
           `The key was created, and its URL is lost: \`tollgate keys delete ${key.id}\` deletes it.`,
         )
       }),
     )
+
+/** The URL for the one chain that the key may call; for several, it keeps `{chain}` and says what to put there. */
+export const urlFacts = (url: string, chains: readonly string[] = []): [string, string][] => {
+  const [chain, ...others] = chains
+  return chain !== undefined && others.length === 0
+    ? [['URL', url.replace('{chain}', chain)]]
+    : [
+        ['URL', url],
+        ['', `Put a chain in place of {chain}, such as ${chain ?? 'base-sepolia'}.`],
+      ]
+}
 
 /** @throws UsageError */
 export function parseKey(label: string, options: CreateOptions): NewAccessKey {

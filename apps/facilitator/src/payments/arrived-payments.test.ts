@@ -1,8 +1,10 @@
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { createLogger, openEphemeralStore } from '@tollgate/service'
+import { closeAll, readableLog } from '@tollgate/testing'
 import { Wallet, type BaseWallet } from 'ethers'
 import { ADMIN_TOKEN, assign, newAccount, type Account } from '../testing/accounts'
-import { callRpc, newPayer, sharedChain, transactionCount } from '../testing/chain'
+import { callRpc, newPayer, ownChain, sharedChain, transactionCount } from '../testing/chain'
 import { cosmosNetwork, newCosmosWallet, ownCosmosChain } from '../testing/cosmos'
 import { testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import {
@@ -12,7 +14,8 @@ import {
   byRawTransfer,
   type MadePayment,
 } from '../testing/made-payment'
-import { paymentRequest } from '../testing/payment'
+import { faulty } from '../testing/faulty'
+import { inSeconds, paymentRequest } from '../testing/payment'
 import { newSender, rawOf, rawRequest, transfer } from '../testing/raw-transfer'
 import { sendAuthorization } from '../testing/third-party'
 
@@ -205,6 +208,78 @@ test('a raw transfer counts whatever gas it took, and not if another transaction
   await send(kept.raw)
   await expectRefused(replaced, keys.shop, SPENT)
   expect(await settle(kept)).toMatchObject({ success: true })
+})
+
+describe('what cannot have arrived is looked up', () => {
+  const SPENT_FINALLY = 70
+  let asked = 0
+  let ahead = 0
+  let on: { rpcUrl: string; facilitator: TestFacilitator; account: Account; key: ClientHeaders }
+  beforeAll(async () => {
+    const { rpcUrl } = await ownChain()
+    const families = faulty(({ payments }) => ({
+      payments: {
+        findTransfer: (request) => {
+          asked += 1
+          return payments.findTransfer(request)
+        },
+      },
+    }))
+    const now = () => new Date(Date.now() + 1_000 * ahead)
+    const { stream } = readableLog()
+    const logger = createLogger({ service: 'test', level: 'info', stream })
+    const ephemeral = await openEphemeralStore({ logger, now })
+    const facilitator = await testFacilitator({
+      rpcUrl,
+      families,
+      variables: { ADMIN_TOKEN },
+      ephemeral,
+      now,
+    })
+    const account = await newAccount(facilitator.api)
+    on = { rpcUrl, facilitator, account, key: await account.newKey() }
+  })
+
+  const present = (path: string, body: object) => post(`/api/v1/${path}`, on.key, body, on.facilitator)
+
+  test('once a minute, as soon as no reorg can change it', async () => {
+    const payer = await newPayer(on.rpcUrl)
+    const used = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+    const { payTo } = used.paymentRequirements
+    await assign(on.facilitator, on.account, payTo).expect(200)
+    const { nonce } = used.paymentPayload.payload.authorization
+    const other = await paymentRequest(payer, {
+      requirements: { payTo, maxAmountRequired: '10001' },
+      authorization: { nonce, validBefore: inSeconds(600) },
+    })
+    await sendAuthorization(on.rpcUrl, used)
+    const presented = async () => {
+      const before = asked
+      for (const path of ['verify', 'settle', 'verify', 'settle']) {
+        const { isValid, success, invalidReason, errorReason } = await present(path, other)
+        expect(isValid ?? success).toBe(false)
+        expect(invalidReason ?? errorReason).toBe(SPENT)
+      }
+      return asked - before
+    }
+    expect(await presented()).toBe(4)
+    await callRpc(on.rpcUrl, 'anvil_mine', SPENT_FINALLY, 0)
+    expect([await presented(), await presented()]).toEqual([1, 0])
+    ahead = 61
+    expect([await presented(), await presented()]).toEqual([1, 0])
+    expect(await present('settle', used)).toMatchObject({ success: true, arrived: true })
+  })
+
+  test('each time while it may yet arrive', async () => {
+    const payer = await newPayer(on.rpcUrl, 0n)
+    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+    await assign(on.facilitator, on.account, body.paymentRequirements.payTo).expect(200)
+    const poor = { success: false, errorReason: 'insufficient_funds' }
+    expect([await present('settle', body), await present('settle', body)]).toMatchObject([poor, poor])
+    await callRpc(on.rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x2710')
+    const transaction = await sendAuthorization(on.rpcUrl, body)
+    expect(await present('settle', body)).toMatchObject({ success: true, transaction, arrived: true })
+  })
 })
 
 test('a reservation that ends before the claim ends what was verified by it', async () => {

@@ -50,8 +50,10 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     const sent = earlier?.transactionHash == null ? undefined : earlier
     const wasSent = sent !== undefined
     const { isOwnRecipient } = access
-    const spent = isOwnRecipient ? undefined : await verificationCache.findSpent(request, { wasSent })
-    if (spent) return sent ?? spent
+    const known = isOwnRecipient
+      ? !sent && (await verificationCache.findUnmade(request))
+      : await verificationCache.findSpent(request, { wasSent })
+    if (known) return sent ?? known
 
     const { until, ...facts } = await traced(span, 'verify payment', {}, (step) =>
       readClaimFacts(

@@ -1,4 +1,5 @@
 import { ChainUnavailable, type Refusal, type Transfer } from '@tollgate/chains'
+import { dependsOnState } from '@tollgate/protocol'
 import { type Caller } from '../clients/store'
 import { type FeeBudget } from '../settlement/signing/fee-budget'
 import { earliestArrival } from './earliest-arrival'
@@ -23,6 +24,18 @@ export function createPaymentChecks({
   arrivedMaxAgeSeconds: number
   now: () => Date
 }) {
+  /** A use of the nonce that no reorg can drop is not missing from a node's events, and does not change. */
+  async function rememberUnmade(
+    request: PaymentRequest,
+    refusal: Refusal,
+    { mayBeUnspent }: { mayBeUnspent: boolean },
+  ): Promise<void> {
+    const { network, payment, terms } = request
+    if (mayBeUnspent) return
+    if (await falseIfUnavailable(network.chain.payments.isSpentFinally(payment, terms)))
+      await verificationCache.rememberUnmade(request, refusal)
+  }
+
   return {
     checkAccess,
 
@@ -34,11 +47,12 @@ export function createPaymentChecks({
      * refuses. A transfer that is too old does not count.
      */
     async findArrival(
-      { network, payment, terms }: PaymentRequest,
+      request: PaymentRequest,
       refusal: Refusal,
       head: { number: bigint; timestamp: number },
     ): Promise<Transfer | Refusal> {
       if (arrivedMaxAgeSeconds === 0) return refusal
+      const { network, payment, terms } = request
       const since = earliestArrival(now(), head, arrivedMaxAgeSeconds)
       const transfer = await network.chain.payments.findTransfer({
         payment,
@@ -46,8 +60,11 @@ export function createPaymentChecks({
         minBlock: head.number,
         since,
       })
-      if (!transfer) return refusal
-      return transfer.time >= since ? transfer : tooOld(arrivedMaxAgeSeconds)
+      if (transfer && transfer.time >= since) return transfer
+      const unmade = transfer ? tooOld(arrivedMaxAgeSeconds) : refusal
+      const mayBeUnspent = !transfer && !refusal.isSpent && dependsOnState(refusal.reason)
+      await rememberUnmade(request, unmade, { mayBeUnspent })
+      return unmade
     },
 
     /** Refuses the payment if we would pay its network fee and the client has used up its share, or payers have wasted it. */

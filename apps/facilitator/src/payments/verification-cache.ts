@@ -1,4 +1,5 @@
 import { type Refusal } from '@tollgate/chains'
+import { type ReasonCode } from '@tollgate/protocol'
 import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
 import { type PaymentRequest } from './payment-request'
 
@@ -7,12 +8,14 @@ const CLAIMED = 'claimed'
 const MAX_TTL_SECONDS = 2 * 86_400
 /** For a nonce that a reorg may free. */
 const REVERSIBLE_TTL_SECONDS = 30
+/** For a payment that was not made, to a recipient where it would count: it bounds the requests to nodes, and what is stored. */
+const UNMADE_TTL_SECONDS = 60
 
 export type VerificationCache = ReturnType<typeof createVerificationCache>
 
 /**
- * Caches requests that were found valid, and spent nonces. Other refusals may cease at any moment and are not cached. A
- * claimed payment is evicted and not cached again. If the store is unavailable, or `ttlSeconds` is 0, every payment is verified.
+ * Caches requests that were found valid, spent nonces, and payments whose nonce was spent otherwise. Other refusals may cease at any
+ * moment and are not cached. A claimed payment is evicted and not cached again. If the store is unavailable, or `ttlSeconds` is 0, every payment is verified.
  */
 export function createVerificationCache({
   store,
@@ -83,6 +86,21 @@ export function createVerificationCache({
       await store.set(spentKeyOf(request, wasSent), detail, ttl).catch(ignoreOutage)
     },
 
+    /** Why the payment cannot have arrived any more, if that was found lately. */
+    async findUnmade(request: PaymentRequest): Promise<Refusal | undefined> {
+      if (isOff) return undefined
+      const found = await store.get(unmadeKeyOf(request)).catch(ignoreOutage)
+      if (found === undefined) return undefined
+      const [reason, ...detail] = found.split(' ')
+      return { reason: reason as ReasonCode, detail: detail.join(' ') }
+    },
+
+    /** Only if no reorg can free the nonce, and no newer state of a node can show the payment. */
+    async rememberUnmade(request: PaymentRequest, { reason, detail }: Refusal): Promise<void> {
+      if (isOff) return
+      await store.set(unmadeKeyOf(request), `${reason} ${detail}`, UNMADE_TTL_SECONDS).catch(ignoreOutage)
+    },
+
     /** Also keeps a verification in progress from caching the payment again. */
     async forget(request: PaymentRequest): Promise<void> {
       await store.set(keyOf(request), CLAIMED, finalTtl(request)).catch(ignoreOutage)
@@ -95,6 +113,8 @@ const paymentKeyOf = ({ network, payment, terms }: PaymentRequest) =>
   [network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
 /** The key of earlier releases too: a new release finds what they stored. */
 const keyOf = (request: PaymentRequest) => `verdict ${paymentKeyOf(request)}`
+/** Includes the request: another payment may have used the nonce, and may count. */
+const unmadeKeyOf = (request: PaymentRequest) => `unmade ${paymentKeyOf(request)} ${hashOf(request)}`
 /** `wasSent` includes the request: a refusal of it does not apply to another payment under the same nonce. */
 const spentKeyOf = (request: PaymentRequest, wasSent: boolean) =>
   `spent ${paymentKeyOf(request)}${wasSent ? ` ${hashOf(request)}` : ''}`

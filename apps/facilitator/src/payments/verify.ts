@@ -38,8 +38,10 @@ export function createVerify({
     return refusal
   }
 
-  /** Nothing is cached: a transfer that has arrived counts for a while, and once. */
+  /** A transfer that has arrived counts for a while, and once: only that there is none is cached. */
   async function findRefusalOfOwn(request: PaymentRequest): Promise<Refusal | 'arrived' | undefined> {
+    const unmade = await verificationCache.findUnmade(request)
+    if (unmade) return unmade
     const refusal = await checks.verifyOnChain(request)
     if (!refusal) return undefined
     const claimed = await store.find(request)

@@ -264,3 +264,16 @@ describe('the settlement of a payment by Permit2 is looked for', () => {
     expect([ever.answer, ever.count('eth_getTransactionByHash')]).toEqual([VOID, 21])
   })
 })
+
+test('a search for a late transfer looks at no equal transfer from before that time', async () => {
+  const [earlier, payment] = [await pay(), await pay()]
+  await strangerSends(directly(earlier))
+  await giveUp(payment)
+  const { timestamp } = (await world.provider.getBlock('latest'))!
+  const find = (since: bigint) =>
+    asking(truth, (on) => on.payments.findTransfer({ payment, terms, minBlock: 0n, since }))
+  const all = await find(0n)
+  const late = await find(BigInt(timestamp) + 60n)
+  expect([all.answer, late.answer]).toEqual([undefined, undefined])
+  expect([all, late].map(({ count }) => count('eth_getTransactionByHash'))).toEqual([1, 0])
+})

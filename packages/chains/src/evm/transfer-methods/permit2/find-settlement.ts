@@ -66,14 +66,15 @@ async function search(
   height: bigint,
   payment: PermittedPayment,
   asset: string,
+  since: bigint,
 ): Promise<Place | undefined> {
-  const { validAfter } = payment
+  const earliest = since > payment.validAfter ? since : payment.validAfter
   const isInTime = async ({ blockNumber }: Place) =>
-    validAfter === 0n || (await timeAt(network, blockNumber)) >= validAfter
+    earliest === 0n || (await timeAt(network, blockNumber)) >= earliest
   const filter = { address: asset, topics: transferTopics(payment) }
   let failure: PromiseRejectedResult | undefined
   let looked = 0
-  for await (const logs of searchBack(network, height, filter, validAfter)) {
+  for await (const logs of searchBack(network, height, filter, earliest)) {
     const places = placesIn(logs, payment)
     for (let i = 0; i < places.length; i += AT_ONCE) {
       const some = places.slice(i, i + AT_ONCE)
@@ -102,8 +103,8 @@ type Search = { searched: bigint; use: Place | undefined }
 const underWay = new WeakMap<EvmNetwork, Map<string, Promise<Search>>>()
 
 /**
- * The transaction that settled the payment, confirmed or not, as of block `height`. Joins a running search for the same
- * payment, which may have started at another height. Rejects with `ChainUnavailable` if more than 50 equal transfers
+ * The transaction that settled the payment, confirmed or not, as of block `height`, from about `since` (Unix seconds) on. Joins a running
+ * search for the same payment, which may have started at another height. Rejects with `ChainUnavailable` if more than 50 equal transfers
  * are in question, and as `searchBack` does.
  */
 export function findSettlement(
@@ -111,14 +112,17 @@ export function findSettlement(
   height: bigint,
   payment: PermittedPayment,
   asset: string,
+  since = 0n,
 ): Promise<Search> {
+  // Searches of one minute are joined.
+  const from = since - (since % 60n)
   const searches = underWay.get(network) ?? new Map<string, Promise<Search>>()
   underWay.set(network, searches)
   const { payer, payTo, amount, permitNonce, validAfter } = payment
-  const key = [asset.toLowerCase(), payer, payTo, amount, permitNonce, validAfter].join(' ')
+  const key = [asset.toLowerCase(), payer, payTo, amount, permitNonce, validAfter, from].join(' ')
   const known = searches.get(key)
   if (known !== undefined) return known
-  const started = search(network, height, payment, asset)
+  const started = search(network, height, payment, asset, from)
     .then((use) => ({ searched: height, use }))
     .finally(() => searches.delete(key))
   searches.set(key, started)

@@ -61,10 +61,10 @@ export async function findTransfer(
   network: EvmNetwork,
   payment: PermittedPayment,
   terms: Terms,
-  { minBlock }: { minBlock: bigint },
+  { minBlock, since }: { minBlock: bigint; since: bigint },
 ): Promise<Transfer | undefined> {
   const height = await heightSince(network, minBlock)
   if (!(await isSpentAt(network, payment, terms, height))) return undefined
-  const { use } = await findSettlement(network, height, payment, terms.token.asset)
+  const { use } = await findSettlement(network, height, payment, terms.token.asset, since)
   return use && transferAt(network, use, placeOf(payment))
 }

@@ -133,7 +133,7 @@ async function python() {
   const environmentFolder = join(folder, 'paid-fastapi/.venv')
   const program = join(environmentFolder, 'bin/python')
   const requirements = join(folder, 'paid-fastapi/requirements.txt')
-  if (spawnSync(program, ['-c', 'import x402, uvicorn']).status === 0) return program
+  if (spawnSync(program, ['-c', 'import x402, uvicorn, siwe']).status === 0) return program
   await step('virtual environment', 'python3', ['-m', 'venv', environmentFolder])
   const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '--quiet', '--no-compile']
   await step('Python packages', program, [...pip, '--requirement', requirements])

@@ -2,9 +2,10 @@ import { USDC_ADDRESS } from '@tollgate/devnet'
 import { describeInBrowser } from '@tollgate/browser-testing'
 import { createTollgate, memoryStorage } from '@tollgate/wallet'
 import { freePort } from '@tollgate/processes'
-import { spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { openWalletPage } from './testing/wallet-page'
 import { until } from './testing/paying'
 import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
@@ -84,6 +85,54 @@ describe.each(paid)('%s', (name) => {
     },
     500_000,
   )
+})
+
+describe('docs/clients.md', () => {
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+  const programs = new Map(
+    [...read('docs/clients.md').matchAll(/^```python\n# (.+)\n([^`]*)```$/gm)].map(([, name, text]) => [
+      name,
+      text ?? '',
+    ]),
+  )
+  /** The one that paid-fastapi has installed. */
+  const python = join(root, 'examples/paid-fastapi/.venv/bin/python')
+
+  test('shows lines of paid-fastapi, and its version of x402', () => {
+    expect(read('examples/paid-fastapi/server.py')).toContain(
+      programs.get('of examples/paid-fastapi/server.py'),
+    )
+    const versions = [read('docs/clients.md'), read('examples/paid-fastapi/requirements.txt')].map(
+      (text) => /x402\[.*\]==([0-9.]+)/.exec(text)?.[1],
+    )
+    expect(versions).toEqual([expect.any(String), versions[0]])
+  })
+
+  test('has programs in Python that pay once, and make a key by which web3 calls', async () => {
+    if (!existsSync(python))
+      return process.stderr.write(
+        'skipped: the Python of docs/clients.md (paid-fastapi has not installed it)\n',
+      )
+    const wallets = [await world.newPayer(), await world.newPayer()] as const
+    const start = async (name: string, env: Record<string, string>) => {
+      const given = { GATEWAY: world.gateway.url, ...env }
+      const { stdout } = await promisify(execFile)(python, ['-c', programs.get(name) ?? ''], { env: given })
+      return stdout.trim()
+    }
+    const payTwice = async () => {
+      const env = { PRIVATE_KEY: wallets[0].privateKey }
+      return [await start('call.py', env), await start('call.py', env)]
+    }
+    const callByKey = async () => {
+      const url = await start('key.py', { PRIVATE_KEY: wallets[1].privateKey })
+      return [url, await start('node.py', { NODE_URL: url })]
+    }
+    expect(await Promise.all([payTwice(), callByKey()])).toEqual([
+      [expect.stringMatching(/0x.*left: 99$/), expect.stringMatching(/0x.*left: 98$/)],
+      [expect.stringMatching(/base-sepolia\/tgk_/), expect.stringMatching(/^chain 84532 block \d+$/)],
+    ])
+    for (const { address } of wallets) expect(await world.token.balanceOf(address)).toBe(BUDGET - 10_000n)
+  }, 60_000)
 })
 
 test('node-script pays once, and spends credits when it runs again', async () => {

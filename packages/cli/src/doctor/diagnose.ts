@@ -215,7 +215,7 @@ function checkNode(): Result {
   const { node } = process.versions
   const [major = 0, minor = 0] = node.split('.').map(Number)
   const isNew = major > 20 || (major === 20 && minor >= 19)
-  return isNew ? ok(node) : wrong(node, 'Install Node.js 20.19 or newer.')
+  return isNew ? ok(node) : wrong(node, 'Install Node.js 22 or 24.')
 }
 
 async function checkFolder(_: Known, { options, terminal }: Context): Promise<Result> {

@@ -196,6 +196,7 @@ export function composeGateway(infrastructure: Infrastructure) {
       offerSigner,
       ledger,
       requirePaymentChoice,
+      publicUrl: environment.PUBLIC_URL,
       now,
     }),
     ledger,

@@ -54,7 +54,15 @@ export const VerifyRequest = z.object({
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().optional() }).meta({
+export const SettleRequest = VerifyRequest.extend({
+  x402Version: z.number().optional(),
+  extensions: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'Not of the specification. `bazaar`, as in version 2: the paid URL takes payments of both versions, and is listed for clients of version 2, too.',
+    ),
+}).meta({
   id: 'PaymentRequest',
   examples: [
     {

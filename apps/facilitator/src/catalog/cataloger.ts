@@ -4,7 +4,7 @@ import { type Networks } from '../networks/networks'
 import { type SettlementRequest } from '../payments/versions/version'
 import { type CatalogEntry, type CatalogStore } from './catalog-store'
 import { catalogUrl } from './catalog-url'
-import { type DeclarationResult } from './declaration'
+import { type VersionedDeclaration } from './declaration'
 import { readServiceMetadata } from './service-metadata'
 
 const FLUSH_INTERVAL_MS = 1_000
@@ -13,9 +13,8 @@ const MAX_WAITING = 1_000
 
 export type SettledPayment = {
   userId: number
-  x402Version: 1 | 2
   required: SettlementRequest['required']
-  readDeclaration: () => DeclarationResult
+  readDeclarations: () => readonly VersionedDeclaration[]
   settledAt: Date
 }
 
@@ -35,9 +34,10 @@ export function createCataloger(parts: {
   const waiting = new Map<string, CatalogEntry>()
   let repeated: ReturnType<typeof startInterval> | undefined
 
-  function entryOf(payment: SettledPayment): CatalogEntry | { problem: string } | undefined {
-    const { userId, x402Version, required, settledAt } = payment
-    const declaration = payment.readDeclaration()
+  function entryOf(
+    { userId, required, settledAt }: SettledPayment,
+    { x402Version, declaration }: VersionedDeclaration,
+  ): CatalogEntry | { problem: string } | undefined {
     if (!declaration || 'problem' in declaration) return declaration
     const network = networks.find(required.network)
     const payTo = network?.family.parseAddress(required.payTo)
@@ -69,6 +69,11 @@ export function createCataloger(parts: {
     }
   }
 
+  function wait(entry: CatalogEntry) {
+    const key = keyOf(entry)
+    if (waiting.size < MAX_WAITING || waiting.has(key)) waiting.set(key, entry)
+  }
+
   /** An entry that cannot be written is dropped, so that it does not hold up the others. */
   async function flush(): Promise<void> {
     for (const [key, entry] of [...waiting]) {
@@ -81,12 +86,14 @@ export function createCataloger(parts: {
     /** Undefined if the payment declares nothing. Never throws. */
     add(payment: SettledPayment): CatalogOutcome | undefined {
       try {
-        const entry = entryOf(payment)
-        if (!entry) return undefined
-        if ('problem' in entry) return { status: 'rejected', rejectedReason: entry.problem }
-        const key = keyOf(entry)
-        if (waiting.size < MAX_WAITING || waiting.has(key)) waiting.set(key, entry)
-        return { status: 'processing' }
+        const declared = payment
+          .readDeclarations()
+          .map((declaration) => entryOf(payment, declaration))
+          .filter((entry) => entry !== undefined)
+        for (const entry of declared) if (!('problem' in entry)) wait(entry)
+        const rejected = declared.find((entry) => 'problem' in entry)
+        if (rejected) return { status: 'rejected', rejectedReason: rejected.problem }
+        return declared.length > 0 ? { status: 'processing' } : undefined
       } catch (error) {
         logger.warn('resource not cataloged', { error })
         return undefined

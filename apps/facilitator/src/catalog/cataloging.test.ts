@@ -4,7 +4,7 @@ import { Wallet } from 'ethers'
 import { bazaarOf, declaredPayment } from '../testing/bazaar'
 import { newPayer, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
-import { paymentRequest } from '../testing/payment'
+import { inVersion2, paymentRequest } from '../testing/payment'
 import { newResource, way } from '../testing/resource'
 import { createCatalogStore, MAX_OF_PAY_TO, MAX_OF_USER, type CatalogEntry } from './catalog-store'
 
@@ -200,6 +200,37 @@ describe('a settled payment of version 1', () => {
     ])
     for (const path of ['/api/v2/discovery/resources', '/discovery/resources'])
       expect(await listed({}, path)).toEqual([])
+  })
+
+  test('lists a resource of both versions for clients of both, and is the same payment without its extension', async () => {
+    const requirements = { outputSchema, description: 'The weather', resource: url('both/oslo') }
+    const body = await paymentRequest(await payer(), { requirements })
+    const bazaar = { ...bazaarOf(), routeTemplate: '/both/:city' }
+    const headers = { ...client, 'Idempotency-Key': 'both' }
+    const first = await settle({ ...body, extensions: { bazaar } }, '/settle', headers)
+    expect(first).toMatchObject({ result: { success: true }, told: PROCESSING })
+    expect((await settle(body, '/settle', headers)).result).toMatchObject(first.result)
+
+    const { amount, network } = inVersion2(body).paymentRequirements
+    expect(await listed({}, '/discovery/resources')).toMatchObject([
+      {
+        resource: url('both/:city'),
+        x402Version: 2,
+        description: 'The weather',
+        accepts: [{ network, amount }],
+        extensions: { bazaar },
+      },
+    ])
+    const [item] = await listed<DiscoveredResource>({ x402Version: '1' }, '/discovery/resources')
+    expect(item).toMatchObject({ resource: url('both/oslo'), accepts: [{ outputSchema }] })
+  })
+
+  test('lists a declaration that is valid beside one that is not, and says what is wrong', async () => {
+    const requirements = { outputSchema, resource: url('old') }
+    const body = await paymentRequest(await payer(), { requirements })
+    const { result, told } = await settle({ ...body, extensions: { bazaar: { info: {} } } })
+    expect([result.success, told]).toMatchObject([true, { bazaar: { status: 'rejected' } }])
+    expect(await count()).toBe(1)
   })
 
   test('lists none that is not discoverable', async () => {

@@ -66,12 +66,19 @@ type Declaration = {
 /** `problem` says why a declaration cannot be cataloged. */
 export type DeclarationResult = Declaration | { problem: string } | undefined
 
+/** Whose clients find it. */
+export type VersionedDeclaration = { x402Version: 1 | 2; declaration: DeclarationResult }
+
 const BodyV2 = z.object({
   paymentPayload: z.object({
     resource: z.unknown().optional(),
     extensions: z.object({ bazaar: z.unknown() }),
   }),
 })
+
+export const readDeclarationsV2 = (body: unknown): VersionedDeclaration[] => [
+  { x402Version: 2, declaration: readDeclarationV2(body) },
+]
 
 /** Undefined if the payment has no extension `bazaar`. */
 export function readDeclarationV2(body: unknown): DeclarationResult {
@@ -115,6 +122,22 @@ const BodyV1 = z.object({
     }),
   }),
 })
+
+const BodyOfBoth = z.object({
+  paymentRequirements: z.looseObject({ resource: z.string() }),
+  extensions: z.object({ bazaar: z.unknown() }),
+})
+
+/** A resource that takes both versions declares itself for clients of version 2 in `extensions` of the request. */
+export function readDeclarationsV1(body: unknown): VersionedDeclaration[] {
+  const first = { x402Version: 1, declaration: readDeclarationV1(body) } as const
+  const { data } = BodyOfBoth.safeParse(body)
+  if (!data) return [first]
+  const { extensions, paymentRequirements } = data
+  const { resource: url, description, mimeType } = paymentRequirements
+  const paymentPayload = { resource: { url, description, mimeType }, extensions }
+  return [first, { x402Version: 2, declaration: readDeclarationV2({ paymentPayload }) }]
+}
 
 /** Version 1 has no extensions: `outputSchema` says how to call the resource, and whether it may be listed. */
 export function readDeclarationV1(body: unknown): DeclarationResult {

@@ -13,7 +13,7 @@ export type PaymentOperations = { verify: Verify; settle: Settle; cataloger: Pic
 
 export function createPaymentHandlers(
   { verify, settle, cataloger }: PaymentOperations,
-  { number, read, readDeclaration, spell }: X402Version,
+  { read, readDeclarations, spell }: X402Version,
 ) {
   return {
     async verify(req: Request, res: Response, caller: Caller) {
@@ -31,11 +31,11 @@ export function createPaymentHandlers(
       }
       const result = await settle(request, caller, options).catch(failWith('SETTLEMENT_FAILED'))
       if (result.success && !isRefusal(request)) {
-        const settled = { userId: caller.userId, x402Version: number, required: request.required }
+        const settled = { userId: caller.userId, required: request.required }
         const settledAt = new Date(result.timestamp)
         reportCatalog(
           res,
-          cataloger.add({ ...settled, settledAt, readDeclaration: () => readDeclaration(req.body) }),
+          cataloger.add({ ...settled, settledAt, readDeclarations: () => readDeclarations(req.body) }),
         )
       }
       res.json({ ...result, network: spell(result.network) })

@@ -6,7 +6,7 @@ import {
   validateDiscoveryExtensionSpec,
   type DiscoveryExtension,
 } from '@x402/extensions/bazaar'
-import { declareJsonRpc, declareRest } from './bazaar'
+import { declareJsonRpc, declareRest, listingOf } from './bazaar'
 
 const rest = { base: 'https://gateway.example/v1/osmosis-1/rest', path: '/cosmos/bank/v1beta1/supply' }
 
@@ -63,6 +63,38 @@ test('all paths below a REST URL are one entry of the catalogue', () => {
   expect(entries[0]).toMatchObject({
     method: 'GET',
     discoveryInfo: { input: { pathParams: { path: 'cosmos/bank/v1beta1/supply' } } },
+  })
+})
+
+describe('the listing of a paid call', () => {
+  const listed = (changes: Partial<Parameters<typeof listingOf>[0]>) =>
+    listingOf(
+      {
+        ...{ ecosystem: 'cosmos', chainId: 'osmosis-1', transport: 'rest', method: 'GET' },
+        resource: '/cosmos/bank/v1beta1/balances/osmo1secret',
+        ...changes,
+      },
+      'https://gateway.example',
+    )
+  const base = 'https://gateway.example/v1/cosmos%3Aosmosis-1'
+  test.each([
+    ['a REST path', {}, `${base}/rest/:path`],
+    ['a path of CometBFT', { transport: 'rpc', resource: '/tx?hash=0xsecret' }, `${base}/:path`],
+  ] as const)(
+    'of %s of a Cosmos chain is one entry, and has nothing of what was asked',
+    (_, changes, url) => {
+      const { extensions, outputSchema } = listed(changes)!
+      const paid = 'https://gateway.example/v1/cosmos:osmosis-1/any'
+      expect(validateDiscoveryExtensionSpec({ ...extensionOf(extensions) })).toEqual({ valid: true })
+      expect([catalogued(paid, extensions)?.resourceUrl, outputSchema]).toEqual([url, undefined])
+      expect(JSON.stringify(extensions)).not.toContain('secret')
+    },
+  )
+
+  test('is none for other paths', () => {
+    expect(listed({ ecosystem: 'evm', chainId: '1' })).toBeUndefined()
+    expect(listed({ transport: 'rpc', method: 'POST', resource: '/x' })).toBeUndefined()
+    expect(listed({ method: 'POST' })).toBeUndefined()
   })
 })
 

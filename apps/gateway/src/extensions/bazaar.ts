@@ -1,4 +1,4 @@
-import { type Ecosystem, type RpcRequest } from '@tollgate/protocol'
+import { caip2, type Ecosystem, type RpcRequest } from '@tollgate/protocol'
 import { type Extensions } from './extension'
 
 type Json = Readonly<Record<string, unknown>>
@@ -33,14 +33,39 @@ export function declareJsonRpc(ecosystem: Ecosystem): Extensions {
   }
 }
 
+/** How catalogs describe a paid URL to clients of version 1, which know no route templates, and of version 2. */
+export type Listing = { outputSchema: Record<string, unknown> | undefined; extensions: Extensions }
+
+type ListedCall = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> & { chainId: string }
+
 /**
- * The same in x402 version 1, for the catalog of the facilitator. Undefined for a call with a path, each of which would be an
- * entry.
+ * The JSON-RPC URL of a chain, or the paths below the URL of a Cosmos chain as one entry. It is public, so its example is ours and
+ * not what a payer asked. Undefined for the paths of other chains.
  */
-export function outputSchemaOf({ transport, method }: Pick<RpcRequest, 'transport' | 'method'>) {
-  if (transport !== 'rpc' || method !== 'POST') return undefined
-  const bodyFields = { method: { type: 'string', required: true }, params: { type: ['array', 'object'] } }
-  return { input: { type: 'http', method, discoverable: true, bodyType: 'json', bodyFields } }
+export function listingOf(call: ListedCall, publicUrl: string): Listing | undefined {
+  const { ecosystem, transport, method, resource } = call
+  if (transport === 'rpc' && method === 'POST')
+    return resource === ''
+      ? { outputSchema: JSON_RPC_OUTPUT_SCHEMA, extensions: declareJsonRpc(ecosystem) }
+      : undefined
+  if (ecosystem !== 'cosmos' || method !== 'GET') return undefined
+  const path = transport === 'rest' ? 'cosmos/base/tendermint/v1beta1/blocks/latest' : 'status'
+  return { outputSchema: undefined, extensions: declareRest({ base: baseOf(call, publicUrl), path }) }
+}
+
+export const baseOf = (
+  { ecosystem, chainId, transport }: Pick<ListedCall, 'ecosystem' | 'chainId' | 'transport'>,
+  publicUrl: string,
+) => `${publicUrl}/v1/${caip2({ ecosystem, chainId })}${transport === 'rest' ? '/rest' : ''}`
+
+const JSON_RPC_OUTPUT_SCHEMA = {
+  input: {
+    type: 'http',
+    method: 'POST',
+    discoverable: true,
+    bodyType: 'json',
+    bodyFields: { method: { type: 'string', required: true }, params: { type: ['array', 'object'] } },
+  },
 }
 
 /**

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTransient } from '../accounts/ledger-errors'
 import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
+import { type Listing } from '../extensions/bazaar'
 import { type Identifier } from '../extensions/payment-identifier'
 import { type Admission } from './admission'
 import { checkedAt } from './checked-at'
@@ -37,8 +38,8 @@ export type Buyer = {
   requestId: string
   /** The URL that is paid for. */
   resource: string
-  /** What that URL takes and returns, for catalogs. */
-  outputSchema?: Record<string, unknown> | undefined
+  /** How catalogs describe that URL. */
+  listing?: Listing | undefined
   identifier?: Identifier | undefined
   span: Span | undefined
 }

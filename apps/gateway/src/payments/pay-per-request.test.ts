@@ -82,16 +82,20 @@ test('HEAD takes no payment', async () => {
   expect(await statesOf(address)).toEqual([])
 })
 
-test('the facilitator learns what a JSON-RPC URL takes, and lists it in its catalog; a REST path is no entry', async () => {
-  const schemaOf = ({ request }: (typeof gateway.facilitator.calls)[number]) =>
-    request.paymentRequirements.outputSchema
+test('the facilitator learns what a JSON-RPC URL takes, for clients of both versions; a REST path is no entry', async () => {
+  const listing = () => {
+    const { extensions, paymentRequirements } = gateway.facilitator.calls.at(-1)!.request
+    return [paymentRequirements.outputSchema, extensions?.['bazaar']]
+  }
   await call({ payment: (await newPayer()).payment }).expect(200)
-  expect(schemaOf(gateway.facilitator.calls.at(-1)!)).toMatchObject({
-    input: { type: 'http', method: 'POST', discoverable: true },
-  })
+  const input = { type: 'http', method: 'POST' }
+  expect(listing()).toMatchObject([
+    { input: { ...input, discoverable: true } },
+    { info: { input: { ...input, body: { method: 'eth_blockNumber' } } } },
+  ])
   const { payment } = await newPayer()
   await gateway.api.get('/v1/84532/rest/x').set('x-payment', payment).expect(200)
-  expect(schemaOf(gateway.facilitator.calls.at(-1)!)).toBeUndefined()
+  expect(listing()).toEqual([undefined, undefined])
 })
 
 describe('a payment that is refused', () => {

@@ -2,21 +2,26 @@ import { families, type Payment } from '@tollgate/chains'
 import { type PaymentPayload, type SettleRequest } from '@tollgate/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import { type Plan } from '../catalog/catalog'
+import { type Listing } from '../extensions/bazaar'
 import { type PaymentHeader } from './payment-header'
 import { type PaymentRecord } from './payment-record'
 import { isNetworkOf, requirementsOf } from './requirements'
 
-type PaidResource = { resource: string; outputSchema?: Record<string, unknown> | undefined }
+type PaidResource = { resource: string; listing?: Listing | undefined }
 
-/** What the facilitator is asked, which lists the paid URL in its catalog if there is an `outputSchema`. */
+/** What the facilitator is asked. With a `listing` it lists the paid URL for clients of both versions. */
 export const settleRequestOf = (
   header: PaymentHeader,
   plan: Plan,
-  { resource, outputSchema }: PaidResource,
+  { resource, listing }: PaidResource,
 ): SettleRequest => ({
   x402Version: 1,
   paymentPayload: paymentPayloadOf(header, plan),
-  paymentRequirements: { ...requirementsOf(plan, resource), ...(outputSchema ? { outputSchema } : {}) },
+  paymentRequirements: {
+    ...requirementsOf(plan, resource),
+    ...(listing?.outputSchema ? { outputSchema: listing.outputSchema } : {}),
+  },
+  ...(listing ? { extensions: listing.extensions } : {}),
 })
 
 const paymentPayloadOf = (

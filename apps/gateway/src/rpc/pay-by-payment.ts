@@ -11,7 +11,7 @@ import {
   type BuyCredits,
   type Buyer,
 } from '../payments/buy-credits'
-import { outputSchemaOf } from '../extensions/bazaar'
+import { listingOf } from '../extensions/bazaar'
 import { type OfferSigner } from '../extensions/offer-receipt'
 import { assertRepeat } from '../extensions/payment-identifier'
 import { type IdentifiedPayments } from '../payments/identified-payments'
@@ -36,6 +36,7 @@ type Dependencies = {
   offerSigner: OfferSigner | undefined
   ledger: Ledger
   requirePaymentChoice: RequirePaymentChoice
+  publicUrl: string
   now: () => Date
 }
 
@@ -56,8 +57,17 @@ export type PayByPayment = ReturnType<typeof createPayByPayment>
  *   identifier that was used for another request or payment
  */
 export function createPayByPayment(dependencies: Dependencies) {
-  const { catalog, buyCredits, payments, identified, offerSigner, ledger, requirePaymentChoice, now } =
-    dependencies
+  const {
+    catalog,
+    buyCredits,
+    payments,
+    identified,
+    offerSigner,
+    ledger,
+    requirePaymentChoice,
+    publicUrl,
+    now,
+  } = dependencies
 
   return async (
     request: CallRequest,
@@ -74,7 +84,7 @@ export function createPayByPayment(dependencies: Dependencies) {
       session: undefined,
       ...request.client(),
       resource,
-      outputSchema: outputSchemaOf(request.call),
+      listing: listingOf(request.call, publicUrl),
       identifier: identity,
       span: requestSpan,
     }

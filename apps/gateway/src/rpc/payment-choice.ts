@@ -2,7 +2,7 @@ import { caip2, type PaymentRequiredV2 } from '@tollgate/protocol'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
-import { declareJsonRpc, declareRest } from '../extensions/bazaar'
+import { baseOf, declareJsonRpc, declareRest } from '../extensions/bazaar'
 import { type Extensions } from '../extensions/extension'
 import { fitExtensions } from '../extensions/fit-extensions'
 import { declareGasSponsoring } from '../extensions/gas-sponsoring'
@@ -83,14 +83,15 @@ const MAX_URL_LENGTH = 512
 const headerUrlOf = ({ resource, call }: PricedCall, publicUrl: string) =>
   resource.length > MAX_URL_LENGTH ? `${publicUrl}/v1/${caip2(call)}` : resource
 
-function bazaarOf(
-  { ecosystem, chainId, transport, resource, method }: PricedCall['call'],
-  publicUrl: string,
-): Extensions {
+function bazaarOf(call: PricedCall['call'], publicUrl: string): Extensions {
+  const { ecosystem, transport, resource, method } = call
   if (transport === 'rpc' && method === 'POST') return declareJsonRpc(ecosystem)
   const [path = '', search = ''] = resource.split('?')
-  const base = `${publicUrl}/v1/${caip2({ ecosystem, chainId })}${transport === 'rest' ? '/rest' : ''}`
-  return declareRest({ base, path, query: Object.fromEntries(new URLSearchParams(search)) })
+  return declareRest({
+    base: baseOf(call, publicUrl),
+    path,
+    query: Object.fromEntries(new URLSearchParams(search)),
+  })
 }
 
 const nothingOnSale = () =>

@@ -1,6 +1,6 @@
 import { SettleRequest } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
-import { readDeclarationV1 } from '../../catalog/declaration'
+import { readDeclarationsV1 } from '../../catalog/declaration'
 import { checkVersions, hashOf, storableName, type X402Version } from './version'
 
 /** x402 version 1: networks are named as in our configuration, and the payload does not repeat the requirements. */
@@ -29,6 +29,6 @@ export const v1: X402Version = {
       requestHash: hashOf(paymentPayload, paymentRequirements),
     }
   },
-  readDeclaration: readDeclarationV1,
+  readDeclarations: readDeclarationsV1,
   spell: (network) => network,
 }

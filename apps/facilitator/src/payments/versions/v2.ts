@@ -1,7 +1,7 @@
 import { caip2, SettleRequestV2, signedPayloadOf, type SupportedKindsV2 } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { readDeclarationV2 } from '../../catalog/declaration'
+import { readDeclarationsV2 } from '../../catalog/declaration'
 import { type Networks } from '../../networks/networks'
 import { type ReadSupported } from '../../networks/supported'
 import { paymentIdentifierOf } from './payment-identifier'
@@ -32,7 +32,7 @@ export function createPaymentHandlersV2(
         requestHash: hashOf(paymentPayload, paymentRequirements),
       }
     },
-    readDeclaration: readDeclarationV2,
+    readDeclarations: readDeclarationsV2,
     spell(name) {
       const network = networks.find(name)
       return network ? caip2(network) : name

@@ -1,6 +1,6 @@
 import { type Refusal } from '@tollgate/chains'
 import { z } from 'zod'
-import { type DeclarationResult } from '../../catalog/declaration'
+import { type VersionedDeclaration } from '../../catalog/declaration'
 import { sha256 } from '../../digest'
 
 /** The payment requirements, independent of the x402 version. `amount` as on the wire. */
@@ -36,7 +36,7 @@ export type WrongVersion = Refusal & { network: string }
 export type X402Version = {
   number: 1 | 2
   read(body: unknown): SettlementRequest | WrongVersion
-  readDeclaration(body: unknown): DeclarationResult
+  readDeclarations(body: unknown): readonly VersionedDeclaration[]
   spell(network: string): string
 }
 

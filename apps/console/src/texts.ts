@@ -577,6 +577,7 @@ export const buyer = {
     buy: 'Buy credits',
     credits: 'credits',
     plan: (id: number) => `Plan ${id}`,
+    free: 'Free credits',
   },
   usage: {
     title: (days: number) => `Last ${days} days, in UTC`,
@@ -764,7 +765,7 @@ export const buyer = {
   payment: { title: 'Payment', next: 'What to do', steps: 'Steps', facts: 'Facts' },
   calls: {
     title: 'Calls',
-    text: 'Every call that this wallet paid for.',
+    text: 'Every call that this wallet paid for, or made with free credits.',
     none: 'No calls yet',
     time: 'Time',
     chain: 'Chain',
@@ -774,6 +775,7 @@ export const buyer = {
     credits: 'Credits',
     key: 'Access key',
     milliseconds: (count: string) => `${count} ms`,
+    free: (credits: string) => `${credits} free`,
     outcomes: {
       reserved: 'under way',
       answered: 'answered',

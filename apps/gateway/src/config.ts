@@ -81,6 +81,19 @@ export const Environment = z.object({
   FREE_UNKNOWN_METHODS_PER_MINUTE: atLeastOne
     .default(30)
     .describe('By wallet: further calls that a node does not know are charged.'),
+  FREE_CREDITS_PER_WALLET: env.count
+    .default(0)
+    .describe(
+      'Free credits for a wallet that signs in and has never had credits: [free first calls](../api/gateway.md#free-first-calls). 0 gives none.',
+    ),
+  FREE_CREDITS_PER_ADDRESS: env.count
+    .default(0)
+    .describe(
+      'Free credits in a UTC day for calls to plain URLs without credentials, by address. New wallets of the address take theirs from it, too. 0 gives addresses none, and wallets theirs without this limit.',
+    ),
+  FREE_CREDITS_PER_DAY: atLeastOne
+    .default(1_000)
+    .describe('Free credits that are given to all in a UTC day, at most, over all replicas.'),
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60).describe('Sign-in requests, by address.'),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne
     .default(6_000)

@@ -13,6 +13,7 @@ import {
 } from '@tollgate/service'
 import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { dirname, join } from 'node:path'
+import { createFreeCredits } from './accounts/free-credits'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
@@ -60,6 +61,7 @@ import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
 import { createPayByKey } from './rpc/pay-by-key'
 import { createPayByPayment } from './rpc/pay-by-payment'
+import { createPayFree } from './rpc/pay-free'
 import { createPayInSession } from './rpc/pay-in-session'
 import { createPaymentChoice } from './rpc/payment-choice'
 import { createPlainHandlers } from './rpc/plain-handlers'
@@ -102,7 +104,9 @@ export function composeGateway(infrastructure: Infrastructure) {
   const isProduction = !isDevelopment(environment)
   const reach = createProviderSecrets({ variables, isProduction, logger, metrics })
   const catalog = createCatalog(database, now, reach)
-  const ledger = createLedger(database, clocks, createLedgerMetrics(metrics))
+  const ledgerMetrics = createLedgerMetrics(metrics)
+  const ledger = createLedger(database, clocks, ledgerMetrics)
+  const freeCredits = createFreeCredits({ database, limits: environment, metrics: ledgerMetrics, logger })
   const history = createHistory(database)
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
@@ -121,6 +125,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     catalog,
     nonces,
     sessions,
+    freeCredits,
     listedDomains: environment.SIGN_IN_DOMAINS,
     publicUrl: environment.PUBLIC_URL,
     verifyContractSignature,
@@ -176,6 +181,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     signInWithX,
     offerSigner,
     publicUrl: environment.PUBLIC_URL,
+    freePerAddress: freeCredits.perAddress,
     metrics: paymentMetrics,
     logger,
   })
@@ -187,6 +193,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     inFlight,
     countCalls: createCallMetrics(metrics),
     payInSession: createPayInSession(inSession),
+    payFree: createPayFree({ freeCredits, ledger, requirePaymentChoice }),
     payByKey: createPayByKey({ keys, payments, ledger, requirePaymentChoice }),
     payByPayment: createPayByPayment({
       catalog,
@@ -254,7 +261,8 @@ export function composeGateway(infrastructure: Infrastructure) {
       requirePaymentChoice,
       catalog,
       sessions,
-      signInPerRequest: createSignInPerRequest({ signInWithX, catalog, sessions, ledger }),
+      signInPerRequest: createSignInPerRequest({ signInWithX, catalog, sessions, ledger, freeCredits }),
+      freeCredits,
       keys,
       publicUrl: environment.PUBLIC_URL,
     }),
@@ -262,7 +270,12 @@ export function composeGateway(infrastructure: Infrastructure) {
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     webhooks: createWebhookHandlers(createEndpointStore(pool), createWire(sessions), { isProduction }),
-    reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
+    reference: createGatewayReference(
+      environment.PUBLIC_URL,
+      environment.SIGN_IN_DOMAINS,
+      freeCredits,
+      catalog,
+    ),
     console: createConsole({
       folder: consoleFolder,
       developmentScript: environment.CONSOLE_DEVELOPMENT_SCRIPT,

@@ -57,6 +57,23 @@ test('a payment that was granted twice is a violation', async () => {
   expect(violations).toContain('1 × payment_granted_twice')
 })
 
+test('free credits on a plan that is sold, and more of them than were counted, are violations', async () => {
+  const { wallet } = await spender(10)
+  await pool.query(
+    'INSERT INTO grants (account_id, credits) SELECT id, 5 FROM accounts WHERE wallet = $1 AND pricing_plan_id = 1',
+    [wallet],
+  )
+  await pool.query("INSERT INTO free_credit_days (day, given) VALUES ((now() AT TIME ZONE 'UTC')::date, 5)")
+  const mixed = (await auditLedger({ pool })).violations
+  await pool.query('UPDATE free_credit_days SET given = 4')
+  const { violations } = await auditLedger({ pool })
+  expect(mixed).toContain('1 × free_credits_mixed_with_bought_ones')
+  expect(mixed).not.toContain('1 × free_credits_miscounted')
+  expect(violations).toContain('1 × free_credits_miscounted')
+  await pool.query('DELETE FROM grants WHERE payment_id IS NULL')
+  await pool.query('DELETE FROM free_credit_days')
+})
+
 test('the command has more time for a statement than a request has', async () => {
   const DATABASE_URL = await migratedDatabase('gateway')
   const database = openGatewayDatabase({ url: DATABASE_URL })

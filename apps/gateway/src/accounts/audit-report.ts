@@ -1,4 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
+import { FREE_PLAN_ID } from '@tollgate/protocol'
 import { auditAccounts, type Violation } from './audit'
 
 const BATCH_SIZE = 100
@@ -25,9 +26,17 @@ type Totals = Record<
   bigint | string
 > & { newest: Date | null }
 
-/** Checks that hold for payments of any account. */
-const PAYMENT_INVARIANTS = {
-  payment_granted_twice: 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
+/** Checks that hold for grants and payments of any account. */
+const GRANT_INVARIANTS = {
+  payment_granted_twice:
+    'SELECT payment_id FROM grants WHERE payment_id IS NOT NULL GROUP BY payment_id HAVING count(*) > 1',
+  free_credits_mixed_with_bought_ones: `
+    SELECT grants.id FROM grants JOIN accounts ON accounts.id = account_id
+    WHERE (payment_id IS NULL) <> (pricing_plan_id = ${FREE_PLAN_ID})`,
+  free_credits_miscounted: `
+    SELECT day FROM free_credit_days FULL JOIN (
+      SELECT (created_at AT TIME ZONE 'UTC')::date AS day, sum(credits) AS granted FROM grants WHERE payment_id IS NULL GROUP BY 1
+    ) AS granted USING (day) WHERE coalesce(given, 0) <> coalesce(granted, 0)`,
   credited_without_account: `
     SELECT id FROM payments WHERE status = 'credited' AND NOT EXISTS (
       SELECT FROM accounts WHERE accounts.wallet = payments.wallet AND accounts.pricing_plan_id = payments.pricing_plan_id)`,
@@ -60,7 +69,7 @@ export async function auditLedger(database: Pool) {
   const found: string[] = violations.map(({ account, invariant }) => `account ${account}: ${invariant}`)
   if (violationCount > violations.length)
     found.push(`accounts: ${violationCount - violations.length} more violations`)
-  for (const [name, query] of Object.entries(PAYMENT_INVARIANTS)) {
+  for (const [name, query] of Object.entries(GRANT_INVARIANTS)) {
     const counted = await pool.query<{ count: bigint }>(`SELECT count(*) FROM (${query}) AS violating`)
     const count = Number(counted.rows[0]?.count ?? 0n)
     if (count > 0) found.push(`${count} × ${name}`)

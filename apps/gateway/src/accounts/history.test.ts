@@ -242,7 +242,7 @@ describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
     'before=1&before=2',
     'before=99999999999999999999',
     ...(path === '/history'
-      ? ['plan_id=x', 'plan_id=', 'plan_id=0', 'plan_id=2147483648', 'plan_id=1&plan_id=2']
+      ? ['plan_id=x', 'plan_id=', 'plan_id=-1', 'plan_id=2147483648', 'plan_id=1&plan_id=2']
       : []),
   ]
   test.each(wrong)('refuses ?%s', async (query) => {

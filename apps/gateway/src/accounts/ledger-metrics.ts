@@ -48,6 +48,7 @@ export function createLedgerMetrics(metrics: Metrics) {
 
   return {
     sold: counter('tollgate_credits_sold_total', 'Credits that were granted for payments'),
+    given: counter('tollgate_credits_given_total', 'Credits that were given free of charge'),
     spent: counter('tollgate_credits_spent_total', 'Credits that were charged for calls'),
     refunded: counter(
       'tollgate_credits_refunded_total',

@@ -15,10 +15,10 @@ const withLockModes = (textOf: (lock: string, skips: boolean) => string): BatchS
 })
 
 /**
- * What allows a call to spend: a session or an access key of the wallet, or the one call of a payment that came without a
- * session.
+ * What allows a call to spend: a session or an access key of the wallet, the one call of a payment that came without a session, or
+ * today's share of a network address in the free credits.
  */
-export type Authority = { kind: 'session' | 'key' | 'payment'; id: string }
+export type Authority = { kind: 'session' | 'key' | 'payment' | 'address'; id: string }
 
 /**
  * One row for each call, in order. `revoked`: its authority does not exist or has ended. `key_limit`: its access key may not
@@ -32,7 +32,7 @@ export type SpendRow =
       remaining: bigint
     }
 
-const TODAY = "(now() AT TIME ZONE 'UTC')::date"
+export const TODAY = "(now() AT TIME ZONE 'UTC')::date"
 
 /**
  * A call is paid if its authority holds, and its account and its access key cover it after all calls before it; its usage row,
@@ -56,6 +56,9 @@ WITH asked AS MATERIALIZED (
       UNION ALL
       SELECT wallet FROM payments
       WHERE call.authority = 'payment' AND id = call.authority_id AND call_state = 'open' AND status = 'credited'
+      UNION ALL
+      SELECT 'address ' || id FROM free_credit_shares
+      WHERE call.authority = 'address' AND id = call.authority_id AND day = ${TODAY}
       LIMIT 1
     ) AS holder ON true
     LEFT JOIN LATERAL (

@@ -7,6 +7,7 @@ import {
   type SessionTokens,
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
+import { type FreeCredits } from '../accounts/free-credits'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { isOfHost, problemOfAnyDomain } from './any-domain'
 import { type ContractWallets } from './contract-wallets'
@@ -29,12 +30,14 @@ export function createSignIn(parts: {
   catalog: Catalog
   nonces: Nonces
   sessions: Sessions
+  freeCredits: Pick<FreeCredits, 'giveToWallet'>
   listedDomains: readonly string[]
   publicUrl: string
   verifyContractSignature: ContractWallets
   now: () => Date
 }) {
-  const { catalog, nonces, sessions, listedDomains, publicUrl, verifyContractSignature, now } = parts
+  const { catalog, nonces, sessions, freeCredits, listedDomains, publicUrl, verifyContractSignature, now } =
+    parts
   const takesAnyDomain = listedDomains.includes('*')
 
   /** `address` of the client, `origin` of the page that sends the request, if a browser names one. */
@@ -65,6 +68,7 @@ export function createSignIn(parts: {
     if (!nonce || (takesAnyDomain && nonce.origin !== '' && !isOfHost(nonce.origin, message.domain)))
       throw expiredNonce()
 
+    await freeCredits.giveToWallet(wallet, address)
     return sessions.create({ wallet, authMethod, signedBy, plan })
   }
 

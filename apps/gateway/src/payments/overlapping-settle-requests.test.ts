@@ -184,6 +184,7 @@ describe('a failed payment', () => {
       isPaying: true,
       disputed: null,
       balance: 0n,
+      free: null,
     })
   })
 })

@@ -133,9 +133,17 @@ export const paymentRequiredV2 = (
 const CHOICE =
   'Calls to this chain are sold in bundles of credits. Each entry of `accepts` is one way to pay for one bundle: send the same request again with the signed payment in X-PAYMENT or PAYMENT-SIGNATURE, and the call is served at once; the other credits belong to the payer, who spends them after a sign-in'
 
+const freeCallsText = (credits: number) =>
+  `Without a payment, a network address has up to ${credits} free credits a day for calls to plain URLs; they do not cover this request. `
+
 /** The body of a 402 without a session: the client chooses among all plans. `accepts` has those of x402 version 1. */
-export function paymentChoice(plans: readonly Plan[], resource: string, problem?: Problem): PaymentChoice {
-  const message = problem === undefined ? CHOICE : `${problem.message}. ${CHOICE}`
+export function paymentChoice(
+  plans: readonly Plan[],
+  resource: string,
+  { problem, freePerAddress = 0 }: { problem?: Problem | undefined; freePerAddress?: number } = {},
+): PaymentChoice {
+  const free = freePerAddress === 0 ? '' : freeCallsText(freePerAddress)
+  const message = problem === undefined ? `${free}${CHOICE}` : `${problem.message}. ${CHOICE}`
   const accepts = plans.filter(isPayableByV1).map((plan) => requirementsOf(plan, resource))
   const error =
     problem === undefined
@@ -189,9 +197,12 @@ export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolea
   )
 }
 
-/** `call`: in credits; undefined for a purchase without a call. `refusal`: why the attached payment was refused. */
+/**
+ * `call`: in credits; undefined for a purchase without a call. `free`: the balance in free credits, null for a wallet that was given none.
+ * `refusal`: why the attached payment was refused.
+ */
 export type Shortfall = {
-  call: { cost: number; remaining: bigint } | undefined
+  call: { cost: number; remaining: bigint; free?: bigint | null } | undefined
   refusal: string | undefined
   detail?: string | undefined
 }
@@ -202,8 +213,12 @@ function messageOf(plan: Plan, { call, refusal, detail }: Shortfall): string {
   if (refusal !== undefined) return `${refusalMessage(refusal, detail)}; ${pay}`
   if (!call)
     return `Plan ${plan.id} sells ${plan.credits} credits for ${price}; send the signed payment in X-PAYMENT`
-  if (call.remaining > 0n)
-    return `This call costs ${call.cost} credits and ${call.remaining} are left on plan ${plan.id}; ${pay}`
+  const { cost, remaining, free } = call
+  if (free)
+    return `This call costs ${cost} credits, ${remaining} are left on plan ${plan.id} and ${free} free ones; ${pay}`
+  if (remaining > 0n)
+    return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}; ${pay}`
+  if (free === 0n) return `The free credits are spent, and no credits are left on plan ${plan.id}; ${pay}`
   return `No credits left on plan ${plan.id}; ${pay}`
 }
 

@@ -1,5 +1,5 @@
 import { DatabaseError, type GatewayDatabase } from '@tollgate/database'
-import { transientReasons, type SettleRequest } from '@tollgate/protocol'
+import { FREE_PLAN_ID, transientReasons, type SettleRequest } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { type Plan } from '../catalog/catalog'
 import { identifierTaken, type Identifier } from '../extensions/payment-identifier'
@@ -23,8 +23,8 @@ type Applicant = {
   open: number
 }
 
-/** `disputed` is the id of a disputed payment. */
-type WalletStatus = { isPaying: boolean; disputed: string | null; balance: bigint }
+/** `disputed` is the id of a disputed payment, `free` the balance in free credits; null for a wallet that was given none. */
+type WalletStatus = { isPaying: boolean; disputed: string | null; balance: bigint; free: bigint | null }
 
 const REOPEN_DELAY_SECONDS = 5
 /** Must be shorter than OPEN_INTERVAL, so that the wallet is asked for no other payment while this one may settle. */
@@ -190,7 +190,7 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     },
 
     async getApplicant(wallet: string): Promise<Applicant> {
-      const text = `SELECT now(), EXISTS (SELECT FROM accounts WHERE wallet = $1) AS "isCustomer",
+      const text = `SELECT now(), EXISTS (SELECT FROM accounts WHERE wallet = $1 AND pricing_plan_id <> ${FREE_PLAN_ID}) AS "isCustomer",
         (SELECT count(*)::int FROM payments WHERE wallet = $1 AND status IN ('received', 'settling')) AS open`
       const { rows } = await pool.query<Applicant>({ name: 'payment-get-applicant', text, values: [wallet] })
       if (!rows[0]) throw new Error('Postgres returned no row')
@@ -203,13 +203,14 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
         EXISTS (SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status IN ('received', 'settling', 'settled')
           AND (status = 'settled' OR created_at > now() - INTERVAL '${OPEN_INTERVAL}')) AS "isPaying",
         (SELECT id FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status = 'disputed' LIMIT 1) AS disputed,
-        coalesce((SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = $2), 0) AS balance`
+        coalesce((SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = $2), 0) AS balance,
+        (SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = ${FREE_PLAN_ID}) AS free`
       const { rows } = await pool.query<WalletStatus>({
         name: 'payment-get-wallet-status',
         text,
         values: [wallet, planId],
       })
-      return rows[0] ?? { isPaying: false, disputed: null, balance: 0n }
+      return rows[0] ?? { isPaying: false, disputed: null, balance: 0n, free: null }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createOpenApi, createReference, type Operation } from '@tollgate/service'
+import { type FreeCredits } from '../accounts/free-credits'
 import { type Catalog } from '../catalog/catalog'
 import { accountOperations } from './operations/accounts'
 import { callOperations } from './operations/calls'
@@ -31,7 +32,8 @@ const operations: Operation[] = [
 const descriptionFor = (
   publicUrl: string,
   names: readonly string[],
-) => `A wallet pays for calls to blockchains, without an account or a password. This service never sees a private key.
+  free: FreeCalls,
+) => `${firstCallsOf(free)}A wallet pays for calls to blockchains, without an account or a password. This service never sees a private key.
 
 Without a sign-in, in two requests:
 
@@ -55,13 +57,25 @@ const ownNames = (names: readonly string[]) =>
 const anyDomain = (publicUrl: string) =>
   `Sign an EIP-4361 message with the wallet, or its CAIP-122 form from a Cosmos wallet. Its domain is your app’s own, its \`URI\` is of the same host, and its \`Resources\` name \`${publicUrl}\`. A browser must send it from a page of that domain.`
 
-const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
+/** Credits that cost nothing. */
+type FreeCalls = Pick<FreeCredits, 'perWallet' | 'perAddress'>
+
+function firstCallsOf({ perWallet, perAddress }: FreeCalls): string {
+  const wallets = `a new wallet has ${perWallet} free credits once it has signed in`
+  const addresses = `a network address has ${perAddress} free credits a day for calls to plain URLs without a payment`
+  const free = [...(perWallet > 0 ? [wallets] : []), ...(perAddress > 0 ? [addresses] : [])]
+  return free.length === 0
+    ? ''
+    : `The first calls are free: ${free.join(', and ')}, as long as the gateway has some to give. A call costs at least one credit.\n\n`
+}
+
+const gatewayDocument = (publicUrl: string, names: readonly string[], free: FreeCalls) =>
   createOpenApi(
     {
       title: 'Tollgate gateway',
       version,
       summary: 'Paid RPC and REST calls to blockchains: sign in with a wallet, pay over x402.',
-      description: descriptionFor(publicUrl, names),
+      description: descriptionFor(publicUrl, names, free),
       url: publicUrl,
       tags: [
         { name: 'Sign-in', description: 'A wallet signs in and gets tokens.' },
@@ -94,9 +108,10 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
 export function createGatewayReference(
   publicUrl: string,
   names: readonly string[],
+  free: FreeCalls,
   catalog: Pick<Catalog, 'getActivePlans' | 'readProviders'>,
 ) {
-  const document = gatewayDocument(publicUrl, names)
+  const document = gatewayDocument(publicUrl, names, free)
   const priced = createPricedDocument(document)
   return createReference(document, links, async () => priced(await readPaymentInfo(catalog)))
 }

@@ -41,6 +41,16 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('deleted')}`
 
+/** With the addresses of clients. Their accounts stay, under ids that lead to no address. */
+export const DELETE_FREE_CREDIT_SHARES = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM free_credit_shares WHERE day < (now() AT TIME ZONE 'UTC')::date - $2::int
+  ORDER BY day LIMIT $1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+  DELETE FROM free_credit_shares WHERE id IN (SELECT id FROM old) RETURNING id
+)
+${stepOf('deleted')}`
+
 export const DELETE_SESSIONS = `
 WITH old AS MATERIALIZED (
   SELECT hash, session_id FROM refresh_tokens WHERE ${isOld('expires_at')}

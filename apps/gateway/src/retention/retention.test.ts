@@ -300,6 +300,16 @@ test('deliveries of webhooks are deleted 30 days after they ended, with their at
   expect((await pool.query(left)).rows).toEqual([{ subject: '29' }])
 })
 
+test('the addresses that were given free credits are deleted when their day (UTC) ends', async () => {
+  await pool.query(
+    `INSERT INTO free_credit_shares (id, day, address)
+     SELECT gen_random_uuid(), (now() AT TIME ZONE 'UTC')::date - ago, 'a' FROM generate_series(0, 4) AS ago`,
+  )
+  expect((await run()).rows).toMatchObject({ free_credit_shares: 4 })
+  const left = "SELECT day = (now() AT TIME ZONE 'UTC')::date AS is_today FROM free_credit_shares"
+  expect((await pool.query(left)).rows).toEqual([{ is_today: true }])
+})
+
 test('a run ends if another replica runs', async () => {
   const { paid } = await spender(10)
   const id = await paid()

@@ -4,6 +4,7 @@ import { type Environment } from '../config'
 import {
   DELETE_ACCESS_KEYS,
   DELETE_FAILED_PAYMENTS,
+  DELETE_FREE_CREDIT_SHARES,
   DELETE_PAYMENT_IDENTIFIERS,
   DELETE_SESSIONS,
   DELETE_USAGE,
@@ -38,6 +39,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_requests', DROP_REQUESTS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('failed_payments', DELETE_FAILED_PAYMENTS, periods.RETENTION_FAILED_PAYMENT_DAYS),
   task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
+  task('free_credit_shares', DELETE_FREE_CREDIT_SHARES, 0),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
   task('access_keys', DELETE_ACCESS_KEYS, periods.RETENTION_USAGE_DAYS),

@@ -1,3 +1,4 @@
+import { FREE_PLAN_ID } from '@tollgate/protocol'
 import { traced, type Span } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger, type SpendResult } from '../accounts/ledger'
@@ -38,8 +39,11 @@ const spendTraced = (ledger: Pick<Ledger, 'spend'>, charge: Charge, span: Span) 
     return spent
   })
 
+type Shortage = Extract<SpendResult, { outcome: 'insufficient' }>
+
 /**
- * Returns `insufficient` only if it is safe to ask for a payment: a client pays on every 402. Otherwise the call is paid after all.
+ * Spends free credits if the plan's do not suffice: in a session only, because an access key may be public. Returns `insufficient` only if
+ * it is safe to ask for a payment: a client pays on every 402. Otherwise the call is paid after all.
  *
  * @throws ApiError PAYMENT_PENDING while an earlier payment may still settle, PAYMENT_DISPUTED while an operator must decide
  */
@@ -47,14 +51,21 @@ export async function spendOrConfirmShortage(
   { ledger, payments }: { ledger: Ledger; payments: Pick<PaymentStore, 'getWalletStatus'> },
   charge: Charge,
   span: Span | undefined,
-): Promise<SpendResult> {
+): Promise<Exclude<SpendResult, Shortage> | (Shortage & { free: bigint | null })> {
   for (;;) {
     const spent = await spend(ledger, charge, span)
     if (spent.outcome !== 'insufficient') return spent
-    const { isPaying, disputed, balance } = await payments.getWalletStatus(charge.wallet, charge.planId)
+    const { isPaying, disputed, balance, free } = await payments.getWalletStatus(charge.wallet, charge.planId)
+    if (charge.authority.kind === 'session' && covers(free, charge)) {
+      const given = await spend(ledger, { ...charge, planId: FREE_PLAN_ID }, span)
+      if (given.outcome === 'insufficient') continue
+      return given
+    }
     if (isPaying) throw pendingPayment()
     if (balance >= BigInt(charge.cost)) continue
     if (disputed !== null) throw disputedPayment(disputed)
-    return { outcome: 'insufficient', remaining: balance }
+    return { outcome: 'insufficient', remaining: balance, free }
   }
 }
+
+const covers = (balance: bigint | null, { cost }: Charge) => balance !== null && balance >= BigInt(cost)

@@ -9,6 +9,7 @@ import { methodClassOf } from './method-class'
 import { assertServed } from './not-served'
 import { type PayByKey } from './pay-by-key'
 import { type PayByPayment } from './pay-by-payment'
+import { type PayFree } from './pay-free'
 import { type PayInSession } from './pay-in-session'
 import { serveCall, type ServeDependencies } from './serve-call'
 
@@ -22,9 +23,10 @@ export function createPaidCall(
     payInSession: PayInSession
     payByKey: PayByKey
     payByPayment: PayByPayment
+    payFree: PayFree
   },
 ) {
-  const { catalog, inFlight, countCalls, payInSession, payByKey, payByPayment } = dependencies
+  const { catalog, inFlight, countCalls, payInSession, payByKey, payByPayment, payFree } = dependencies
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
     const holder = holderOf(request)
@@ -82,7 +84,8 @@ export function createPaidCall(
       return payInSession(request, response, { ...price, session, payment })
     }
     if (payment) return payByPayment(request, response, { ...price, payment })
-    return payByKey(request, response, { ...price, credentials })
+    if (credentials.kind === 'none') return payFree(request, response, price)
+    return payByKey(request, response, { ...price, key: credentials.key })
   }
 }
 

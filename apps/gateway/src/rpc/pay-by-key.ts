@@ -13,13 +13,12 @@ type Dependencies = {
   requirePaymentChoice: RequirePaymentChoice
 }
 
-type Ways = Price & { credentials: Exclude<Credentials, { kind: 'session' }> }
+type Ways = Price & { key: Extract<Credentials, { kind: 'key' }>['key'] }
 
 export type PayByKey = ReturnType<typeof createPayByKey>
 
 /**
- * Spends the credits of an access key's wallet, within the key's limits. Answers 402 if they do not suffice, or if the call has
- * no credentials.
+ * Spends the credits of an access key's wallet, within the key's limits. Answers 402 if they do not suffice.
  *
  * @throws ApiError INVALID_TOKEN for a key that was deleted or has expired, FORBIDDEN for one at its limit
  */
@@ -28,10 +27,9 @@ export const createPayByKey =
   async (
     request: CallRequest,
     response: CallResponse,
-    { route, cost, credentials }: Ways,
+    { route, cost, key }: Ways,
   ): Promise<PaidFor | undefined> => {
-    if (credentials.kind === 'none') return requirePaymentChoice(request, response)
-    const { id, wallet, planId } = credentials.key
+    const { id, wallet, planId } = key
     const charge = chargeOf(request.call, { authority: { kind: 'key', id }, wallet, planId }, { route, cost })
     const spent = await spendOrConfirmShortage({ ledger, payments }, charge, request.span)
     if (spent.outcome === 'paid') return { wallet, cost, spent, span: request.span, isRepeatable: false }

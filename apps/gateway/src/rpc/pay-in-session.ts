@@ -50,8 +50,13 @@ export const createPayInSession =
     if (spent.outcome === 'paid') return { wallet, cost, spent, span, isRepeatable: false }
     if (spent.outcome !== 'insufficient') throw revokedToken()
     const { resource } = request
-    const { remaining } = spent
-    return dependencies.requirePlanPayment(response, { plan, resource, purchase, call: { cost, remaining } })
+    const { remaining, free } = spent
+    return dependencies.requirePlanPayment(response, {
+      plan,
+      resource,
+      purchase,
+      call: { cost, remaining, free },
+    })
   }
 
 async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {

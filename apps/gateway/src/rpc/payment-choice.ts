@@ -30,10 +30,12 @@ export function createPaymentChoice(parts: {
   signInWithX: Pick<SignInWithX, 'declare'>
   offerSigner: OfferSigner | undefined
   publicUrl: string
+  freePerAddress: number
   metrics: PaymentMetrics
   logger: Logger
 }) {
-  const { catalog, findFeePayer, signInWithX, offerSigner, publicUrl, metrics, logger } = parts
+  const { catalog, findFeePayer, signInWithX, offerSigner, publicUrl, freePerAddress, metrics, logger } =
+    parts
   const offerOf = async (plan: Plan) => ({ plan, feePayer: await findFeePayer(plan) })
 
   /** Calls go on without a sign-in while nonces cannot be stored. */
@@ -69,9 +71,11 @@ export function createPaymentChoice(parts: {
     const hidden = plans.filter((plan) => !shown.includes(plan))
     const pricingUrl = hidden.length > 0 ? `${publicUrl}/pricing` : undefined
     const required = paymentChoiceV2(offered, headerUrlOf(priced, publicUrl), { problem, pricingUrl })
-    metrics.required(problem?.reason, credentials.kind === 'none' ? 'no_payment' : 'no_credits')
+    const isAnonymous = credentials.kind === 'none'
+    metrics.required(problem?.reason, isAnonymous ? 'no_payment' : 'no_credits')
+    const free = isAnonymous ? { freePerAddress } : {}
     response.requirePayment(
-      paymentChoice([...shown, ...hidden], resource, problem),
+      paymentChoice([...shown, ...hidden], resource, { problem, ...free }),
       fitExtensions(required, await extensionsOf(priced, shown, required)),
     )
   }

@@ -10,6 +10,7 @@ import {
   type ReadBody,
 } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type FreeCredits } from '../accounts/free-credits'
 import { findSession } from '../auth/guard'
 import { type Sessions } from '../auth/sessions'
 import { type SignInPerRequest } from '../auth/sign-in-per-request'
@@ -49,6 +50,7 @@ type Dependencies = {
   sessions: Pick<Sessions, 'authenticate'>
   signInPerRequest: SignInPerRequest
   keys: Pick<AccessKeyStore, 'find' | 'isRemembered'>
+  freeCredits: Pick<FreeCredits, 'mayServe'>
   publicUrl: string
 }
 
@@ -74,8 +76,16 @@ const EMPTY_PAYLOAD = '{}'
 
 /** Calls by URLs that a client of the chain takes as it takes a node's: JSON-RPC, the URI form of CometBFT, and REST. */
 export function createPlainHandlers(dependencies: Dependencies) {
-  const { paidCall, requirePaymentChoice, catalog, sessions, signInPerRequest, keys, publicUrl } =
-    dependencies
+  const {
+    paidCall,
+    requirePaymentChoice,
+    catalog,
+    sessions,
+    signInPerRequest,
+    keys,
+    freeCredits,
+    publicUrl,
+  } = dependencies
 
   return (limits: PlainLimits) => {
     async function call(req: Request, res: Response): Promise<void> {
@@ -86,11 +96,12 @@ export function createPlainHandlers(dependencies: Dependencies) {
       const payment = parsePaymentHeader(req)
       if (payment && req.method === 'HEAD') throw headPaysNothing(res)
       const credentials = await authenticate(req, res, { url, payment })
-      const isPriceQuery = credentials.kind === 'none' && !payment
-      assertServed(req, res, { url, chain, isPriceQuery })
-      if (isPriceQuery) return requirePayment(req, res, { url, chain })
-
       const plainCall = { url, chain, credentials, payment }
+      assertServed(req, res, plainCall)
+      if (isUnpaid(plainCall) && !isFreeCall(req, url)) {
+        await limits.limitCalls(addressKey(req), res)
+        return requirePayment(req, res, plainCall)
+      }
       if (url.transport === 'rpc' && req.method === 'POST') await answerJsonRpc(req, res, plainCall)
       else await answerAsIs(req, res, plainCall)
     }
@@ -119,12 +130,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
     }
 
     /** A body is not read for it: crawlers and clients ask for the price with any. */
-    async function requirePayment(
-      req: Request,
-      res: Response,
-      { url, chain }: Pick<PlainCall, 'url' | 'chain'>,
-    ): Promise<void> {
-      await limits.limitCalls(addressKey(req), res)
+    async function requirePayment(req: Request, res: Response, { url, chain }: PlainCall): Promise<void> {
       assertResourcePath(url.resource)
       const method = url.transport === 'rpc' && pathOf(url) === '' ? 'POST' : 'GET'
       const { transport, resource } = url
@@ -163,6 +169,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
       } catch (error) {
         const refusal = jsonRpcErrorOf(error)
         if (refusal === undefined || res.headersSent) throw error
+        if (isUnpaid(plainCall) && isPriceQuery(error)) return requirePayment(req, res, plainCall)
         const entries = error instanceof InvalidBatch ? error.entries : payload
         const body = refusalBody(error instanceof JsonRpcRefusal ? error.ids : ids, textOfIds, (index) =>
           Array.isArray(entries) ? entryErrorOf(error, refusal, entries[index]) : refusal,
@@ -222,6 +229,12 @@ export function createPlainHandlers(dependencies: Dependencies) {
     return `${publicUrl}/v1/${caip2}${url.transport === 'rest' ? '/rest' : ''}${pathOf(url)}`
   }
 
+  /** Without credentials. A request that is no call asks for the price. */
+  function isFreeCall(req: Request, { transport, resource }: PlainUrl): boolean {
+    const isCall = transport === 'rest' || req.method === 'POST' || hasPath(resource)
+    return isCall && req.method !== 'HEAD' && freeCredits.mayServe(addressKey(req))
+  }
+
   function responseOf(req: Request, res: Response) {
     return new HttpCallResponse(req, res, undefined)
   }
@@ -232,6 +245,12 @@ function anyPayload(body: unknown): RpcRequest['payload'] {
   const objectOf = (value: unknown) => (isObject(value) ? value : {})
   return outlineOfPayload(Array.isArray(body) ? body.map(objectOf) : objectOf(body)) as RpcRequest['payload']
 }
+
+const isUnpaid = ({ credentials, payment }: PlainCall) => credentials.kind === 'none' && !payment
+
+const isPriceQuery = (error: unknown) => error instanceof JsonRpcRefusal || isUnreadable(error)
+
+const hasPath = (resource: string) => /^\/[^?]/.test(resource)
 
 const pathOf = ({ resource }: Pick<PlainUrl, 'resource'>) => resource.split('?', 1)[0] ?? ''
 
@@ -269,18 +288,15 @@ const isUnreadable = (error: unknown): error is ApiError =>
  * JSON-RPC goes by POST, and only CometBFT takes a method in the path, by GET. Refused before a payment is taken; but a GET
  * without credentials asks for the price.
  */
-function assertServed(
-  { method }: Request,
-  res: Response,
-  { url, chain, isPriceQuery }: { url: PlainUrl; chain: Chain; isPriceQuery: boolean },
-) {
+function assertServed({ method }: Request, res: Response, plainCall: PlainCall) {
+  const { url, chain } = plainCall
   if (url.transport === 'rest') return
-  const hasPath = /^\/[^?]/.test(url.resource)
-  if (hasPath && chain.ecosystem !== 'cosmos')
+  const isPath = hasPath(url.resource)
+  if (isPath && chain.ecosystem !== 'cosmos')
     throw new ApiError('NOT_FOUND', 'Nothing is served at this path; send JSON-RPC by POST to /v1/{chain}')
-  const allowed = hasPath ? 'GET' : 'POST'
+  const allowed = isPath ? 'GET' : 'POST'
   const isAllowed = method === allowed || (allowed === 'GET' && method === 'HEAD')
-  if (isAllowed || (!hasPath && isPriceQuery)) return
-  res.setHeader('Allow', hasPath ? 'GET, HEAD' : 'POST')
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${hasPath ? 'GET' : 'JSON-RPC by POST'} only`)
+  if (isAllowed || (!isPath && isUnpaid(plainCall))) return
+  res.setHeader('Allow', isPath ? 'GET, HEAD' : 'POST')
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${isPath ? 'GET' : 'JSON-RPC by POST'} only`)
 }

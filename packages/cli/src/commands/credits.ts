@@ -1,5 +1,6 @@
 import { type Command } from 'commander'
 import { table } from '../output/table'
+import { planName } from '../plan-name'
 import { type Run } from '../run-command'
 import { describe } from './help'
 
@@ -12,12 +13,11 @@ export const creditsCommand = (run: Run): Command =>
     run(async ({ open, output }) => {
       const { tollgate, plans } = await open()
       const [balances, sold] = await Promise.all([tollgate.credits(), plans()])
-      const nameOf = (id: number) => sold.find((plan) => plan.id === id)?.plan_name ?? '(no longer sold)'
       output.result(balances, (colors) =>
         table(
           colors,
           ['Plan', 'Name', 'Credits'],
-          balances.map(({ pricing_plan_id: id, remaining_credits: left }) => [id, nameOf(id), left]),
+          balances.map(({ pricing_plan_id: id, remaining_credits: left }) => [id, planName(sold, id), left]),
           'No credits. `tollgate buy` buys some.',
         ),
       )

@@ -6,6 +6,7 @@ import { UsageError } from '../exit-codes'
 import { type Colors } from '../output/output'
 import { createScreen } from '../output/screen'
 import { table, time } from '../output/table'
+import { planName } from '../plan-name'
 import { type Context, type Run } from '../run-command'
 import { CALL_HEAD, callRow } from './history'
 import { describe } from './help'
@@ -65,9 +66,8 @@ function screenOf(
   parts: { address: string; plans: readonly Plan[]; account: Account; problem: string | undefined },
 ): string {
   const { address, plans, account, problem } = parts
-  const nameOf = (id: number) => plans.find((plan) => plan.id === id)?.plan_name ?? ''
   const balances = account.balances.map((one) => [
-    ...[one.pricing_plan_id, nameOf(one.pricing_plan_id), one.remaining_credits],
+    ...[one.pricing_plan_id, planName(plans, one.pricing_plan_id), one.remaining_credits],
   ])
   return [
     colors.bold(address),

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { Amount } from '../amount'
 import { Ecosystem } from '../networks'
 import { count } from '../query'
-import { PlanId, WalletAddress } from './fields'
+import { AccountPlanId, FREE_PLAN_ID, PlanId, WalletAddress } from './fields'
 
 export const WalletPath = z.object({ wallet: WalletAddress })
 
 export const CreditBalance = z
   .object({
-    pricing_plan_id: PlanId,
+    pricing_plan_id: AccountPlanId,
     remaining_credits: z.int().min(0).describe('Credits that remain.'),
   })
   .meta({ id: 'CreditBalance', examples: [{ pricing_plan_id: 1, remaining_credits: 99 }] })
@@ -66,7 +66,9 @@ const beforeDescription =
 
 export const HistoryQuery = z.object({
   ...page(20),
-  plan_id: count(1, 2_147_483_647).optional().meta({ description: 'Only the calls paid on this plan.' }),
+  plan_id: count(FREE_PLAN_ID, 2_147_483_647)
+    .optional()
+    .meta({ description: 'Only the calls paid on this plan; 0 for the free ones.' }),
   before: count(1, Number.MAX_SAFE_INTEGER).optional().meta({ description: beforeDescription }),
 })
 export type HistoryQuery = z.infer<typeof HistoryQuery>
@@ -113,7 +115,7 @@ export type UsageOutcome = (typeof usageOutcomes)[number]
 export const UsageRecord = z
   .object({
     id: z.int(),
-    pricing_plan_id: PlanId,
+    pricing_plan_id: AccountPlanId,
     provider_id: z.string(),
     ecosystem: Ecosystem,
     chain_id: z.string(),

@@ -2,6 +2,13 @@ import { z } from 'zod'
 
 export const text = (max: number) => z.string().min(1).max(max)
 export const PlanId = z.int().min(1).max(2_147_483_647).describe('The number of a pricing plan.')
+/** The credits of this plan were given, not bought. It is not sold. */
+export const FREE_PLAN_ID = 0
+export const AccountPlanId = z
+  .int()
+  .min(FREE_PLAN_ID)
+  .max(2_147_483_647)
+  .describe('The number of a pricing plan; 0 for free credits, which no payment bought.')
 export const exampleWallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** The format depends on the ecosystem; its chain family validates it. */

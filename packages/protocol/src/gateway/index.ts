@@ -1,6 +1,6 @@
 export * from './accounts'
 export * from './catalog'
-export { WalletAddress } from './fields'
+export { FREE_PLAN_ID, WalletAddress } from './fields'
 export * from './health'
 export * from './keys'
 export * from './payer-accounts'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { count, Day } from '../query'
+import { FREE_PLAN_ID } from './fields'
 
 export const UsageInterval = z.enum(['hour', 'day'])
 export type UsageInterval = z.infer<typeof UsageInterval>
@@ -23,7 +24,9 @@ export const UsageQuery = z.object({
   interval: UsageInterval.default('day').meta({
     description: '`hour`, for at most 7 days, or `day` (UTC), for at most 366.',
   }),
-  plan_id: count(1, 2_147_483_647).optional().meta({ description: 'Only the calls paid on this plan.' }),
+  plan_id: count(FREE_PLAN_ID, 2_147_483_647)
+    .optional()
+    .meta({ description: 'Only the calls paid on this plan; 0 for the free ones.' }),
 })
 export type UsageQuery = z.infer<typeof UsageQuery>
 

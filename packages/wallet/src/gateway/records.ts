@@ -39,7 +39,7 @@ export type Plan = {
   calls: PlanCalls[]
 }
 
-/** The credits that a wallet has left on a plan. */
+/** The credits that a wallet has left on a plan; on plan 0 those that the gateway gave it for free. */
 export type CreditBalance = { pricing_plan_id: number; remaining_credits: number }
 
 /** A call, as the gateway has recorded it. */

@@ -13,6 +13,7 @@ import { Status } from '../../ui/status'
 import { Section } from '../../ui/section'
 import { Time } from '../../ui/time'
 import { networkOf, type Provider, useChainName, useCredits, usePlans, useProviders } from '../data'
+import { FREE_PLAN_ID } from '../free-plan'
 import { type ConnectedWallet } from '../wallets/found-wallets'
 import { useClient } from '../wallets/use-client'
 import { useIsSignedIn } from '../wallets/use-is-signed-in'
@@ -29,7 +30,9 @@ export function AccessKeys({ wallet }: { wallet: ConnectedWallet }) {
 function KeysByPlan({ wallet, plans }: { wallet: ConnectedWallet; plans: readonly Plan[] }) {
   const { data: balances = [] } = useCredits(wallet.address)
   const payable = plans.filter(({ ecosystem }) => ecosystem === wallet.ecosystem)
-  const withCredits = balances.find(({ remaining_credits }) => remaining_credits > 0)?.pricing_plan_id
+  const withCredits = balances.find(
+    ({ pricing_plan_id, remaining_credits }) => pricing_plan_id !== FREE_PLAN_ID && remaining_credits > 0,
+  )?.pricing_plan_id
   const [chosen, setChosen] = useState<string | null>(null)
   const [wantsSignIn, setWantsSignIn] = useState(false)
   const plan = payable.find(({ id }) => id === Number(chosen ?? withCredits)) ?? payable[0]

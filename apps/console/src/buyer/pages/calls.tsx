@@ -12,6 +12,7 @@ import { StatusBadge } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 import { callOutcome } from '../call-outcome'
 import { useCalls, useChainName } from '../data'
+import { FREE_PLAN_ID } from '../free-plan'
 import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 
@@ -41,7 +42,8 @@ const columns: Column<UsageRecord>[] = [
     title: texts.credits,
     width: 'minmax(5rem, 0.5fr)',
     isRight: true,
-    cell: ({ credits }) => readableNumber(credits),
+    cell: ({ credits, pricing_plan_id }) =>
+      pricing_plan_id === FREE_PLAN_ID ? texts.free(readableNumber(credits)) : readableNumber(credits),
   },
   { title: texts.key, width: 'minmax(8rem, 1fr)', cell: ({ key_label }) => key_label ?? '' },
 ]

@@ -6,6 +6,7 @@ import { readableNumber } from '../../ui/format'
 import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
 import { useCredits, usePlans } from '../data'
+import { FREE_PLAN_ID } from '../free-plan'
 import { UsageSection } from '../usage/usage-section'
 import { RecentPayments } from './recent-payments'
 
@@ -51,7 +52,10 @@ function Balances({ address }: { address: string }) {
 
 function Balance({ balance, plans }: { balance: CreditBalance; plans: readonly Plan[] }) {
   const { pricing_plan_id: planId, remaining_credits: credits } = balance
-  const name = plans.find(({ id }) => id === planId)?.plan_name ?? buyer.balance.plan(planId)
+  const name =
+    planId === FREE_PLAN_ID
+      ? buyer.balance.free
+      : (plans.find(({ id }) => id === planId)?.plan_name ?? buyer.balance.plan(planId))
   return (
     <Card withBorder padding="sm">
       <Text size="sm" c="dimmed">

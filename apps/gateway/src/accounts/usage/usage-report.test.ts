@@ -152,7 +152,7 @@ test.each([
   'from=2026-01-02&to=2026-01-01',
   'from=2025-01-01&to=2026-01-03',
   'interval=hour&from=2026-01-01&to=2026-01-08',
-  'plan_id=0',
+  'plan_id=-1',
   'plan_id=x',
   'from=2026-01-01&from=2026-01-01',
 ])('refuses ?%s', async (query) => {

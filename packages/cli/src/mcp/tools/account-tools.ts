@@ -10,7 +10,7 @@ export function createCredits(tollgate: Tollgate): Tool {
     name: 'credits',
     title: 'Credits left',
     description:
-      'The credits that this wallet has left at the gateway, on each plan. Most calls cost one credit. Free.',
+      'The credits that this wallet has left at the gateway, on each plan; plan 0 is credits that it got for free. Most calls cost one credit. Free.',
     input: {},
     output: {
       wallet: z.string(),

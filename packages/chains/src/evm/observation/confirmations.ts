@@ -6,7 +6,10 @@ import type { EvmNetwork } from '../network'
 /** Nodes behind one URL differ by fewer blocks than this, and every node keeps the state of this many blocks. */
 const BLOCKS_APART = 20n
 
-/** Two epochs of Ethereum, after which its blocks are final. Its rollups do not drop such old blocks either. */
+/**
+ * Two epochs of Ethereum, after which its blocks are final. A rollup's are final once Ethereum has finalized their data, some 15 minutes
+ * later: before, its sequencer would have to drop blocks that it has announced that long ago.
+ */
 export const REORG_DEPTH = 64n
 
 /** The newest confirmed height if the chain is at `height`; below 0 if no block is confirmed. */

@@ -19,11 +19,18 @@ export function readableLog(level = 'info') {
     lines,
     text: () => text,
     flushed: () => flushed(stream),
-    line: async (message: string): Promise<Line> => {
+    /** @throws Error if the line does not come in time */
+    line: async (message: string, { withinSeconds = 60 } = {}): Promise<Line> => {
+      const signal = AbortSignal.timeout(withinSeconds * 1_000)
       for (;;) {
         const found = lines().find((line) => line.message === message)
         if (found) return found
-        await once(stream, 'data')
+        await once(stream, 'data', { signal }).catch((cause: unknown) => {
+          const logged = lines().map((line) => line.message)
+          throw new Error(`"${message}" is not among [${logged.join(', ')}] after ${withinSeconds} s`, {
+            cause,
+          })
+        })
       }
     },
   }

@@ -1,20 +1,39 @@
-import { X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
+import {
+  deployPlainToken,
+  mintPlainToken,
+  PERMIT2_ADDRESS,
+  send,
+  X402_PERMIT2_PROXY_ADDRESS,
+  type PlainTokenTrait,
+} from '@tollgate/devnet'
 import { encodeJson } from '@tollgate/protocol'
-import { Contract, JsonRpcProvider, Signature, Wallet } from 'ethers'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { Contract, Interface, JsonRpcProvider, Signature, Wallet } from 'ethers'
+import { applyCatalog, type Plan } from './testing/catalog'
 import { newThirdParty } from './testing/client-keys'
 import { newCustomer } from './testing/customers'
+import { requiredIn } from './testing/expect-payment'
 import { call } from './testing/paying'
-import { payByPermit2, signedByPermit2, type Paid, type Permit2Payload } from './testing/public-payers'
+import { plainBlockNumber, plainUrl, postOf } from './testing/plain-calls'
+import {
+  payByPermit2,
+  payingClient,
+  receiptOf,
+  signedByPermit2,
+  type Paid,
+  type Permit2Payload,
+} from './testing/public-payers'
 import { openPermit2Merchant, PRICE, type Merchant } from './testing/merchants'
 import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
 import { walletAt } from './testing/world'
 
 let world: ObservedWorld
 let merchant: Merchant
+let thirdParty: Awaited<ReturnType<typeof newThirdParty>>
 
 beforeAll(async () => {
   world = await startObservedWorld()
-  const thirdParty = await newThirdParty(world.facilitator)
+  thirdParty = await newThirdParty(world.facilitator)
   merchant = await openPermit2Merchant(world.facilitator, await thirdParty.newKey())
 }, 120_000)
 
@@ -157,5 +176,103 @@ describe('at the gateway, in a session,', () => {
     await settleByProxy(walletAt(0), signed)
     expect((await pay(inVersion1(signed))).status).toBe(200)
     await expectBoughtOnce(address, signed, 1)
+  })
+})
+
+describe('in a token without EIP-3009', () => {
+  const erc20 = new Interface([
+    'function approve(address spender, uint256 value) returns (bool)',
+    'function balanceOf(address) view returns (uint256)',
+    'function allowance(address, address) view returns (uint256)',
+  ])
+  const amount = 10n ** 16n
+  const budget = 3n * amount
+
+  /** Registered as operators do, and sold for at the gateway. A token with permits has a domain. */
+  async function register(trait: PlainTokenTrait, id: number) {
+    const { facilitator, secrets, infrastructure, plan } = world
+    const asset = await deployPlainToken(infrastructure.rpcUrl, trait)
+    const answer = await fetch(`${facilitator.url}/api/v1/admin/assets`, {
+      ...postOf(
+        { network: plan.network, asset, symbol: 'PLN', decimals: 18 },
+        { authorization: `Bearer ${secrets.adminToken}` },
+      ),
+    })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { data: { assetTransferMethod: 'permit2' } },
+    ])
+    const domain = trait === 'Permits' ? { name: 'Plain', version: '1' } : undefined
+    const own = {
+      ...plan,
+      ...{ id, asset_address: asset, amount: amount.toString(), decimals: 18, display_denom: 'PLN' },
+      ...{ asset_name: domain?.name, asset_version: domain?.version, transfer_methods: ['permit2'] },
+    }
+    return { asset, domain, plan: own as Plan }
+  }
+
+  /** A wallet with tokens and without ether, which has approved Permit2 by a transaction or nothing at all. */
+  async function newHolder(asset: string, approves: boolean) {
+    const { rpcUrl } = world.infrastructure
+    const { address, privateKey } = Wallet.createRandom()
+    await mintPlainToken(rpcUrl, asset, address, budget)
+    const data = erc20.encodeFunctionData('approve', [PERMIT2_ADDRESS, budget])
+    if (approves) await send(rpcUrl, { to: asset, data }, address)
+    const provider = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true, cacheTimeout: -1 })
+    const token = new Contract(asset, erc20, provider)
+    const balanceOf = async (of: string) => (await token.getFunction('balanceOf')(of)) as bigint
+    return { address, privateKey, balanceOf, close: () => provider.destroy() }
+  }
+
+  /** By default the client pays only in tokens that it knows. */
+  const payIn = (asset: string, { privateKey }: { privateKey: string }) => {
+    const client = payingClient(privateKey, {
+      rpcUrl: world.infrastructure.rpcUrl,
+      select: (_version, accepts) => accepts.find((one) => one.asset === asset)!,
+    }).setSpendControls({ allowedAssets: [{ network: 'eip155:84532', asset }] })
+    return wrapFetchWithPayment(fetch, client)
+  }
+
+  test.each<[string, PlainTokenTrait, number]>([
+    ['with its own permit', 'Permits', 21],
+    ['with an approval, as it has no permits', 'Plain', 22],
+  ])('an unmodified client pays the gateway and a public server, %s', async (_, trait, id) => {
+    const { asset, domain, plan } = await register(trait, id)
+    const { rpcUrl } = world.infrastructure
+    await applyCatalog(world, { plans: [plan], upstreamUrl: rpcUrl })
+    const holder = await newHolder(asset, domain === undefined)
+
+    const url = plainUrl(world, plan.chain_id)
+    const unpaid = (await (await fetch(url, postOf(plainBlockNumber))).json()) as {
+      accepts: { asset: string }[]
+    }
+    expect(unpaid.accepts.map((one) => one.asset)).toEqual([world.plan.asset_address])
+    const before = await holder.balanceOf(plan.pay_to)
+    const served = await payIn(asset, holder)(url, postOf(plainBlockNumber))
+    expect([served.status, await served.json()]).toMatchObject([200, { id: 7 }])
+    expect(receiptOf(served)).toMatchObject({ success: true, payer: holder.address })
+    expect(await holder.balanceOf(plan.pay_to)).toBe(before + amount)
+    expect(await world.ledger.balance(holder.address)).toBe(BigInt(plan.credits - 1))
+
+    const price = { asset, amount, ...(domain && { domain }) }
+    const shop = await openPermit2Merchant(world.facilitator, await thirdParty.newKey(), price)
+    const sold = await payIn(asset, holder)(shop.url)
+    await shop.close()
+    expect([sold.status, await sold.text()]).toEqual([200, shop.content])
+    expect(receiptOf(sold)).toMatchObject({ success: true, payer: holder.address })
+    expect(await holder.balanceOf(shop.payTo)).toBe(amount)
+    expect(await holder.balanceOf(holder.address)).toBe(budget - 2n * amount)
+    holder.close()
+  })
+
+  test('a wallet that has approved nothing cannot pay in a token without permits, and is refused with the reason', async () => {
+    const { asset } = await register('Plain', 23)
+    const holder = await newHolder(asset, false)
+    const shop = await openPermit2Merchant(world.facilitator, await thirdParty.newKey(), { asset, amount })
+    const answer = await payIn(asset, holder)(shop.url)
+    await shop.close()
+    expect([answer.status, requiredIn(answer).error]).toEqual([402, 'invalid_transaction_state'])
+    expect(await holder.balanceOf(holder.address)).toBe(budget)
+    holder.close()
   })
 })

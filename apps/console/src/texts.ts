@@ -424,7 +424,7 @@ export const merchant = {
     noAsset: 'This facilitator accepts no asset now.',
     notCovered: (assets: string) => `No snippet takes ${assets}`,
     notCoveredText:
-      'The snippets use the EVM scheme of the public x402 libraries, for tokens with an EIP-712 domain. To take other assets, your server answers 402 itself, and sends what the buyer signed to /verify and /settle:',
+      'The snippets are for tokens with EIP-3009. Tokens that are paid by Permit2 need other requirements. To take assets of other chains, your server answers 402 itself, and sends what the buyer signed to /verify and /settle:',
     reference: 'API reference',
     frameworks: { express: 'Express', hono: 'Hono', next: 'Next.js', fastapi: 'FastAPI' },
     steps: {

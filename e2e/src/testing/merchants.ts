@@ -51,11 +51,19 @@ export type Version = keyof typeof middlewares
 export const openMerchant = (version: Version, facilitator: { url: string }, key: ClientKey) =>
   openWith((payTo) => middlewares[version](payTo, facilitator.url, key))
 
+const usdc = { asset: USDC_ADDRESS, amount: PRICE, domain: { name: 'USDC', version: '2' } }
+/** A price in a token, which has a domain if it takes permits. */
+type Price = { asset: string; amount: bigint; domain?: { name: string; version: string } }
+
 /** The same in version 2, for payments by Permit2, with or without the token's permit. */
-export const openPermit2Merchant = (facilitator: { url: string }, key: ClientKey) =>
+export const openPermit2Merchant = (
+  facilitator: { url: string },
+  key: ClientKey,
+  { asset, amount, domain }: Price = usdc,
+) =>
   openWith((payTo) => {
-    const extra = { assetTransferMethod: 'permit2', name: 'USDC', version: '2' }
-    const price = { asset: USDC_ADDRESS, amount: PRICE.toString(), extra }
+    const extra = { assetTransferMethod: 'permit2', ...domain }
+    const price = { asset, amount: amount.toString(), extra }
     return createV2Merchant(facilitator.url, key, {
       accepts: { scheme: 'exact', price, network: NETWORK, payTo },
       extensions: { eip2612GasSponsoring: { info: { description: 'Permits are taken', version: '1' } } },

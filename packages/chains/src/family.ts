@@ -47,8 +47,18 @@ export type RemoteSignerSettings = {
   timeoutMs: number
 }
 
-/** `name` and `version` are the token's EIP-712 domain. */
-export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
+/**
+ * `name` and `version` are the token's EIP-712 domain. `assetTransferMethod`: what x402 requirements in it say if it takes no EIP-3009
+ * authorizations; it has a domain then only if it takes permits of EIP-2612.
+ */
+export type Token = {
+  asset: string
+  symbol: string
+  decimals: number
+  name?: string
+  version?: string
+  assetTransferMethod?: 'permit2'
+}
 
 /** Why a token cannot be used for payments. */
 export type TokenProblem = {

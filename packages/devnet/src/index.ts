@@ -10,11 +10,13 @@ export {
   multicall3Abi,
   PERMIT2_ADDRESS,
   permit2Abi,
+  send,
   USDC_ADDRESS,
   usdcAbi,
   X402_PERMIT2_PROXY_ADDRESS,
 } from './evm/deploy'
 export { alterFaultyToken, deployFaultyToken, type TokenFault } from './evm/faulty-token'
+export { alterPlainToken, deployPlainToken, mintPlainToken, type PlainTokenTrait } from './evm/plain-token'
 export {
   developmentPayTo,
   developmentSigners,

@@ -1,5 +1,13 @@
-import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, type TokenFault } from '@tollgate/devnet'
-import { type Asset } from '@tollgate/protocol'
+import {
+  alterFaultyToken,
+  alterPlainToken,
+  deployFaultyToken,
+  deployPlainToken,
+  USDC_ADDRESS,
+  type PlainTokenTrait,
+  type TokenFault,
+} from '@tollgate/devnet'
+import { type Asset, type FacilitatorDocument } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
@@ -86,6 +94,67 @@ describe('POST /admin/assets registers', () => {
       data: { active: true },
     })
     expect(await listed()).toContainEqual(expect.objectContaining({ asset }))
+  })
+})
+
+const registerPlain = (asset: string, changes: object = {}) =>
+  register({ asset, symbol: 'PLN', decimals: 18, ...changes })
+
+describe('a token without EIP-3009', () => {
+  test.each<[PlainTokenTrait, object]>([
+    ['Permits', { name: 'Plain', version: '1' }],
+    ['Plain', {}],
+  ])('that is %s is registered, and listed with how requirements in it say so', async (trait, domain) => {
+    const asset = await deployPlainToken(rpcUrl, trait)
+    const { body } = (await registerPlain(asset).expect(200)) as { body: { data: Asset } }
+    const method = { assetTransferMethod: 'permit2' }
+    expect(body.data).toMatchObject({ asset, active: true, ...method })
+    expect(await listed()).toContainEqual(body.data)
+    const operators = (await api.get('/admin/assets').set(asAdmin).expect(200)).body as {
+      data: { assets: Asset[] }
+    }
+    expect(operators.data.assets).toContainEqual(expect.objectContaining({ asset, ...method }))
+    const document = (await api.get('/.well-known/x402').expect(200)).body as FacilitatorDocument
+    expect(document.facilitator.assets).toContainEqual(
+      expect.objectContaining({ address: asset, extra: { ...method, ...domain } }),
+    )
+  })
+
+  test('is not paid by EIP-3009: the refusal names Permit2', async () => {
+    const client = await newClient(api)
+    for (const trait of ['Permits', 'Plain'] as const) {
+      const asset = await deployPlainToken(rpcUrl, trait)
+      await registerPlain(asset).expect(200)
+      const amount = { asset, maxAmountRequired: String(10n ** 16n), extra: {} }
+      const payment = await paymentRequest(await newPayer(rpcUrl), { requirements: amount })
+      const answer = await api.post('/api/v1/verify').set(client).send(payment).expect(200)
+      expect(answer.body).toMatchObject({
+        isValid: false,
+        invalidReason: 'invalid_payment_requirements',
+        invalidMessage: expect.stringMatching(/no EIP-3009 authorizations: pay by Permit2/) as string,
+      })
+    }
+  })
+
+  test.each<[PlainTokenTrait, RegExp]>([
+    ['TakesFee', /EIP-3009.* Nor can it be paid by Permit2: transferFrom takes a fee/],
+    ['MovesFreely', /EIP-3009.* Nor can it be paid by Permit2: a stranger can move/],
+  ])('that is %s is refused with both reasons, and not registered', async (trait, message) => {
+    const asset = await deployPlainToken(rpcUrl, trait)
+    const answer = await registerPlain(asset)
+    expect(outcomeOf(answer)).toEqual(INVALID)
+    expect(messageOf(answer)).toMatch(message)
+    expect(await facilitator.database.prisma.asset.findFirst({ where: { asset } })).toBeNull()
+  })
+
+  test('is retired once it takes a fee, and kept while it is paused', async () => {
+    const asset = await deployPlainToken(rpcUrl)
+    await registerPlain(asset).expect(200)
+    await alterPlainToken(rpcUrl, asset, 'Paused')
+    expect(messageOf(await registerPlain(asset).expect(400))).toMatch(/stays as it is$/)
+    await alterPlainToken(rpcUrl, asset, 'TakesFee')
+    expect(messageOf(await registerPlain(asset).expect(400))).toMatch(/taken out of use/)
+    expect(await listed()).not.toContainEqual(expect.objectContaining({ asset }))
   })
 })
 

@@ -28,15 +28,16 @@ export function createCapabilityHandlers(
       const network = networks.find(name)
       const registered = network && (await networks.token(network, address))
       if (!registered) return []
-      const { symbol, decimals, name: domainName, version } = registered.token
-      const isInDomain = domainName !== undefined && version !== undefined
+      const { symbol, decimals, name: domainName, version, assetTransferMethod } = registered.token
+      const domain = domainName !== undefined && version !== undefined ? { name: domainName, version } : {}
+      const extra = { ...(assetTransferMethod && { assetTransferMethod }), ...domain }
       return {
         network: caip2(network),
         address,
         symbol,
         decimals,
         minAmount: registered.minAmount.toString(),
-        ...(isInDomain ? { extra: { name: domainName, version } } : {}),
+        ...(Object.keys(extra).length > 0 && { extra }),
       }
     })
     return (await Promise.all(listed)).flat()

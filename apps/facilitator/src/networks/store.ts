@@ -7,11 +7,12 @@ export type AssetStore = ReturnType<typeof createAssetStore>
 
 type Registered = Pick<
   FacilitatorModels.Asset,
-  'network' | 'asset' | 'symbol' | 'decimals' | 'name' | 'version' | 'active'
+  'network' | 'asset' | 'symbol' | 'decimals' | 'name' | 'version' | 'assetTransferMethod' | 'active'
 > & { minAmount: string | null }
 /** Runs for every verification and settlement. */
 const REGISTERED = `
-  SELECT network, asset, symbol, decimals, name, version, active, min_amount AS "minAmount"
+  SELECT network, asset, symbol, decimals, name, version, asset_transfer_method AS "assetTransferMethod", active,
+    min_amount AS "minAmount"
   FROM unnest($1::text[], $2::text[]) AS wanted (network, asset) JOIN assets USING (network, asset)`
 
 export type RegisteredToken = { token: Token; active: boolean; minAmount: bigint }
@@ -53,12 +54,13 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
       token: Token,
       { active, minAmount }: { active?: boolean | undefined; minAmount?: bigint | undefined } = {},
     ): Promise<Asset> {
-      const { asset, symbol, decimals, name = null, version = null } = token
+      const { asset, symbol, decimals, name = null, version = null, assetTransferMethod = null } = token
       const facts = {
         symbol,
         decimals,
         name,
         version,
+        assetTransferMethod,
         ...(active === undefined ? {} : { active }),
         ...(minAmount === undefined ? {} : { minAmount: minAmount.toString() }),
       }
@@ -88,16 +90,20 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
 function toAsset({ minAmount, ...found }: FacilitatorModels.Asset): Asset {
   const { id, network, asset, symbol, decimals, active } = found
   const own = minAmount === null ? {} : { minAmount: minAmount.toFixed() }
-  return { id, network, asset, symbol, decimals, active, ...own }
+  return { id, network, asset, symbol, decimals, active, ...transferMethodOf(found), ...own }
 }
 
 const minAmountOf = ({ minAmount, decimals }: Pick<Registered, 'minAmount' | 'decimals'>): bigint =>
   minAmount === null ? defaultMinAmount(decimals) : BigInt(minAmount)
 
-const toToken = ({ asset, symbol, decimals, name, version }: Registered): Token => ({
+const transferMethodOf = ({ assetTransferMethod }: Pick<FacilitatorModels.Asset, 'assetTransferMethod'>) =>
+  assetTransferMethod === 'permit2' ? { assetTransferMethod: 'permit2' as const } : {}
+
+const toToken = ({ asset, symbol, decimals, name, version, ...found }: Registered): Token => ({
   asset,
   symbol,
   decimals,
   ...(name === null ? {} : { name }),
   ...(version === null ? {} : { version }),
+  ...transferMethodOf(found),
 })

@@ -44,7 +44,7 @@ For a seller:
 6. Reserve your \`payTo\`: \`POST /api/v1/recipients/challenge\`, sign its message with that address, \`POST /api/v1/recipients\`. Then no other account can settle a stolen payment of yours.
 7. Be notified: \`POST /api/v1/webhooks\` with the \`url\` of your server. Verify what it gets with a Standard Webhooks library.
 
-\`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
+\`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. An asset with \`assetTransferMethod\` \`permit2\` takes no EIP-3009 authorizations: requirements in it have its \`extra\` from \`/.well-known/x402\`, and are for x402 version 2. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
 
 Operators watch networks, signers, fees and open settlements, register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
 

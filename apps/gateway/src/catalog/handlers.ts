@@ -63,6 +63,8 @@ export const planAnswer = (plan: Plan, calls: CallPrices[]): PricingPlan => ({
   display_denom: plan.displayDenom,
   credits: plan.credits,
   pay_to: plan.payTo,
+  ...(plan.ecosystem === 'evm' &&
+    !plan.transferMethods.includes('eip3009') && { asset_transfer_method: 'permit2' }),
   price_per_credit: pricePerCredit(plan),
   calls,
 })

@@ -25,7 +25,14 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
     const [kinds, assets] = await Promise.all(requests)
     return {
       kinds: kinds.flatMap(({ scheme, network }) =>
-        assets.filter((asset) => asset.network === network).map(({ asset }) => ({ scheme, network, asset })),
+        assets
+          .filter((asset) => asset.network === network)
+          .map(({ asset, assetTransferMethod }) => ({
+            scheme,
+            network,
+            asset,
+            ...(assetTransferMethod && { assetTransferMethod }),
+          })),
       ),
       feePayers: new Map(
         kinds.map(({ network, feePayer: address, feePayerSigns: signs = false }) => [

@@ -157,7 +157,7 @@ export function createChain({
     ...queriesOver(nodes),
     observed: (observe) => queriesOver(nodes.observed(observe)),
     tokens: {
-      validate: (wanted) => validateToken(nodes, { name, chainId, maxGas, signers }, wanted),
+      validate: (wanted) => validateToken(nodes, { name, chainId, maxGas, signers, hasPermit2 }, wanted),
     },
 
     close() {

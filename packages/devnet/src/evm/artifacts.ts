@@ -21,6 +21,7 @@ export function readArtifacts() {
     | 'SmartWallet'
     | 'CoinbaseSmartWalletFactory'
     | 'FaultyToken'
+    | 'PlainToken'
     | 'TokenProxy',
     Artifact
   >

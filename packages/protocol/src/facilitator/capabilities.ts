@@ -68,10 +68,14 @@ export const FacilitatorDocument = z
             decimals: z.int(),
             minAmount: Amount.describe('The least that a payment may be of, in the smallest unit.'),
             extra: z
-              .object({ name: z.string(), version: z.string() })
+              .object({
+                assetTransferMethod: z.literal('permit2').optional(),
+                name: z.string().optional(),
+                version: z.string().optional(),
+              })
               .optional()
               .describe(
-                'Its EIP-712 domain, for the `extra` of requirements; left out of assets that have none.',
+                'The `extra` of requirements in it. `name` and `version`: its EIP-712 domain; an asset with `assetTransferMethod` has them if it takes permits of EIP-2612, and otherwise its payers approve Permit2 by a transaction first.',
               ),
           }),
         )

@@ -76,6 +76,12 @@ export const Asset = z
     symbol: z.string(),
     decimals: z.int(),
     active: z.boolean().describe('Whether new payments in it are accepted.'),
+    assetTransferMethod: z
+      .literal('permit2')
+      .optional()
+      .describe(
+        '`permit2` if it takes no EIP-3009 authorizations: payment requirements in it need the same in `extra`. Left out of all other assets.',
+      ),
     minAmount: Amount.optional().describe(
       'The least that a payment may be of, in the smallest unit. Left out, it is a thousandth of the whole unit: `1000` of an asset with 6 decimals.',
     ),

@@ -40,6 +40,12 @@ export const PricingPlan = z
     display_denom: z.string().describe('The asset’s symbol.'),
     credits: z.int().describe('The credits that one payment buys.'),
     pay_to: z.string().describe('The recipient.'),
+    asset_transfer_method: z
+      .literal('permit2')
+      .optional()
+      .describe(
+        'x402’s `assetTransferMethod`: `permit2` if the plan is paid by Permit2 and not by EIP-3009. Left out of all other plans.',
+      ),
     price_per_credit: z
       .string()
       .regex(/^\d+(\.\d+)?$/)
@@ -137,6 +143,10 @@ export const SupportedPaymentKind = z
     scheme: z.string().describe('How it is paid, such as `exact`.'),
     network: z.string().describe('The network’s name.'),
     asset: z.string().describe('The asset’s address or denomination.'),
+    assetTransferMethod: z
+      .literal('permit2')
+      .optional()
+      .describe('`permit2` if the asset takes no EIP-3009 authorizations. Left out of all other assets.'),
   })
   .meta({
     id: 'SupportedPaymentKind',

@@ -21,9 +21,11 @@ const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text)
 const networkName = ({ network, address }: ListedAsset, named: readonly Asset[]) =>
   findAsset(named, { network, asset: address })?.network ?? network
 const keyOf = ({ network, address }: ListedAsset) => `${network}/${address}`
-/** Payments by the libraries' EVM scheme are signed in the EIP-712 domain of the asset. */
+/** The snippets are for EIP-3009, whose payments are signed in the EIP-712 domain of the asset. */
 const isUsable = (asset: ListedAsset): asset is UsableAsset =>
-  asset.network.startsWith('eip155:') && asset.extra !== undefined
+  asset.network.startsWith('eip155:') &&
+  asset.extra?.name !== undefined &&
+  asset.extra.assetTransferMethod === undefined
 
 type Props = {
   facilitator: string

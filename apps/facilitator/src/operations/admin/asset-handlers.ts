@@ -50,8 +50,15 @@ async function existing(found: Promise<OperatorAssetRow | undefined>): Promise<O
   throw new ApiError('NOT_FOUND', 'There is no asset of this id; GET /admin/assets lists all')
 }
 
-const toWire = ({ minAmount, suspendedAt, createdAt, ...asset }: OperatorAssetRow): OperatorAsset => ({
+const toWire = ({
+  assetTransferMethod,
+  minAmount,
+  suspendedAt,
+  createdAt,
+  ...asset
+}: OperatorAssetRow): OperatorAsset => ({
   ...asset,
+  ...(assetTransferMethod === 'permit2' && { assetTransferMethod }),
   ...(minAmount === null ? {} : { minAmount }),
   suspendedAt: suspendedAt?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),

@@ -8,14 +8,15 @@ export type OperatorAssetRow = {
   symbol: string
   decimals: number
   active: boolean
+  assetTransferMethod: string | null
   minAmount: string | null
   suspendedAt: Date | null
   suspension: string | null
   createdAt: Date
 }
 
-const COLUMNS = `id, network, asset, symbol, decimals, active, min_amount::text AS "minAmount", suspended_at AS "suspendedAt",
-  suspension, created_at AS "createdAt"`
+const COLUMNS = `id, network, asset, symbol, decimals, active, asset_transfer_method AS "assetTransferMethod",
+  min_amount::text AS "minAmount", suspended_at AS "suspendedAt", suspension, created_at AS "createdAt"`
 
 export type OperatorAssetStore = ReturnType<typeof createOperatorAssetStore>
 

@@ -8,6 +8,10 @@ export const TRANSFER = id('Transfer(address,address,uint256)')
 const balanceOf = functionCall('balanceOf(address)')
 export const balanceCall = (holder: string): string => balanceOf(addressWord(holder))
 
+const allowance = functionCall('allowance(address,address)')
+export const allowanceCall = (holder: string, spender: string): string =>
+  allowance(addressWord(holder), addressWord(spender))
+
 export const sameTopics = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((topic, i) => topic === others[i])
 

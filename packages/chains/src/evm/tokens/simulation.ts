@@ -6,7 +6,8 @@ import type { Rpc } from '../rpc'
 /** Storage slots, by contract, that `eth_call` and `eth_simulateV1` use in place of the chain's own. */
 export type StateOverrides = Readonly<Record<string, { stateDiff: Readonly<Record<string, string>> }>>
 
-export type Call = { data: string; gas: bigint }
+/** `from`, `to`: where they differ from those of the other calls. */
+export type Call = { data: string; gas: bigint; from?: string; to?: string }
 type Calls<Name extends string> = Readonly<Record<Name, Call>>
 
 const Result = z.object({
@@ -19,12 +20,12 @@ export type Result = z.infer<typeof Result>
 
 export const succeeded = ({ status }: Result): boolean => status === 1n
 
-/** The signer needs no real ether, because nothing is sent. */
+/** Senders need no real ether, because nothing is sent. */
 const PLENTY = quantity(2n ** 100n)
 
 /**
- * Simulates calls of one contract as transactions of `from` (`eth_simulateV1`), in the block after `block` and in one at
- * `later.time`. Each call sees the state after the one before; nothing is sent. Rejects with `ChainUnavailable` if no node
+ * Simulates calls, of the contract `to` by `from` unless they say otherwise, as transactions (`eth_simulateV1`) in the block after
+ * `block` and in one at `later.time`. Each call sees the state after the one before; nothing is sent. Rejects with `ChainUnavailable` if no node
  * responds, and with `MethodMissing` if none has the method.
  */
 export async function simulate<Now extends string, Later extends string>(
@@ -37,11 +38,13 @@ export async function simulate<Now extends string, Later extends string>(
   const baseFee = block.baseFeePerGas ?? 0n
   const gasPrice = quantity(2n * baseFee + 1n)
   const transactions = (calls: Calls<string>) =>
-    Object.values(calls).map(({ data, gas }) => ({ from, to, data, gas: quantity(gas), gasPrice }))
+    Object.values(calls).map(({ gas, ...call }) => ({ from, to, ...call, gas: quantity(gas), gasPrice }))
+  const senders = new Set([from, ...Object.values<Call>(now).map((call) => call.from ?? from)])
+  const funds = Object.fromEntries([...senders].map((sender) => [sender, { balance: PLENTY }]))
   const blockStateCalls = [
     {
       blockOverrides: { baseFeePerGas: quantity(baseFee) },
-      stateOverrides: { ...storage, [from]: { balance: PLENTY } },
+      stateOverrides: { ...storage, ...funds },
       calls: transactions(now),
     },
     {

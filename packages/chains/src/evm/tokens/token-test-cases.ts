@@ -7,12 +7,16 @@ import type { AuthorizedPayment } from '../transfer-methods/eip3009/payment'
 import { type Call, printable, reasonOf, type Result, succeeded } from './simulation'
 import { READ_GAS } from './token'
 
-const HALF_AN_HOUR = 1_800n
-const AN_HOUR = 3_600n
+export const HALF_AN_HOUR = 1_800n
+export const AN_HOUR = 3_600n
 const A_DAY = 86_400n
 
-const newKey = () => new SigningKey(hexlify(randomBytes(32)))
-const newNonce = () => hexlify(randomBytes(32))
+export const newKey = () => new SigningKey(hexlify(randomBytes(32)))
+export const newNonce = () => hexlify(randomBytes(32))
+
+/** Large enough to reveal a fee. */
+export const largeAmount = (decimals: number): bigint =>
+  10n ** BigInt(Math.max(9, Math.min(decimals, 18) + 3)) + 7n
 
 /** Payer and payee are random addresses without known keys, so the token cannot harm an account. */
 export type TestCases = ReturnType<typeof prepareTestCases>
@@ -25,7 +29,7 @@ export function prepareTestCases(asset: string, separator: string, decimals: num
   const [key, otherKey] = [newKey(), newKey()]
   const payer = computeAddress(key)
   const payTo = computeAddress(newKey())
-  const large = 10n ** BigInt(Math.max(9, Math.min(decimals, 18) + 3)) + 7n
+  const large = largeAmount(decimals)
 
   function sign(changes: Partial<AuthorizedPayment> = {}, by = key): AuthorizedPayment {
     const end = time + AN_HOUR
@@ -60,9 +64,9 @@ export function prepareTestCases(asset: string, separator: string, decimals: num
 
 type Forgery = keyof TestCases['refused']
 
-/** The same call with v, its seventh argument, set to 0: `ecrecover` then returns the zero address. */
-function withoutSigner({ data, gas }: Call): Call {
-  const at = '0x'.length + 8 + 6 * 64
+/** The same call with v, which stands after so many arguments, set to 0: `ecrecover` then returns the zero address. */
+export function withoutSigner({ data, gas }: Call, argumentsBefore: number): Call {
+  const at = '0x'.length + 8 + argumentsBefore * 64
   return { data: data.slice(0, at) + uintWord(0) + data.slice(at + 64), gas }
 }
 
@@ -77,7 +81,7 @@ export function callsOf({ payer, payTo, one, many, refused, later }: TestCases, 
   const now = {
     ...(Object.fromEntries(mustFail) as Record<Forgery, Call>),
     forgedForContract: pay(refused.forged, false),
-    signedByNobody: withoutSigner(pay(refused.forged)),
+    signedByNobody: withoutSigner(pay(refused.forged), 6),
     payerBefore: read(balanceCall(payer)),
     payeeBefore: read(balanceCall(payTo)),
     one: pay(one),

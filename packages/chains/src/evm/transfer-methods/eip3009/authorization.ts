@@ -78,7 +78,7 @@ export const digestOf = (payment: AuthorizedPayment, token: Token, chainId: stri
   authorizationDigest(payment, separatorOf(token, chainId))
 
 export const calls = {
-  isAuthorizationUsed: ({ payer, nonce }: AuthorizedPayment) =>
+  isAuthorizationUsed: ({ payer, nonce }: Pick<AuthorizedPayment, 'payer' | 'nonce'>) =>
     authorizationState(addressWord(payer), bytesWord(nonce)),
   /** Uses the v, r, s form for a key's signature, because early tokens lack the form with bytes. */
   transfer(payment: AuthorizedPayment, signedByKey: boolean): string {

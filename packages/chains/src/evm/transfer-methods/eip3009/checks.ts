@@ -23,16 +23,21 @@ type ChainCheck = Check<Case<AuthorizedPayment> & { chainState: ChainState }>
 
 export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkWrapper]
 
-export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
+const checkStandard: OfflineCheck = ({ terms: { token } }) =>
+  token.name === undefined || token.version === undefined || token.assetTransferMethod !== undefined
+    ? refuse('invalid_payment_requirements', 'the asset takes no EIP-3009 authorizations: pay by Permit2')
+    : undefined
+
+export const offlineChecks: readonly OfflineCheck[] = [checkStandard, ...commonChecks, ...ownChecks]
 
 /** What the payer signed, at any time. */
-export const signedChecks: readonly OfflineCheck[] = [...commonChecks, checkWrapper]
+export const signedChecks: readonly OfflineCheck[] = [checkStandard, ...commonChecks, checkWrapper]
 
 export const signatureChecks: readonly ChainCheck[] = [checkDeployed, checkSignature]
 
 const checkToken: ChainCheck = ({ chainState }) =>
   chainState.authorizationUsed === undefined || chainState.balance === undefined
-    ? refuse('invalid_payment_requirements', 'the asset does not take EIP-3009 authorizations')
+    ? refuse('invalid_payment_requirements', 'the asset takes no EIP-3009 authorizations: pay by Permit2')
     : undefined
 
 const checkUnused: ChainCheck = ({ chainState }) =>

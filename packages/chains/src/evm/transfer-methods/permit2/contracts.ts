@@ -1,5 +1,6 @@
 import { addressWord, answeredWord, functionCall } from '../../abi'
-import { Data } from '../../rpc-schemas'
+import { Data, quantity } from '../../rpc-schemas'
+import { READ_GAS } from '../../tokens/token'
 import type { Rpc } from '../../rpc'
 
 /** Permit2 has this address on every public chain. */
@@ -12,7 +13,10 @@ const PERMIT2_WORD = BigInt(`0x${addressWord(PERMIT2)}`)
 
 /** Whether the network has the proxy, and the proxy uses the canonical Permit2. */
 export async function hasProxy(rpc: Rpc): Promise<boolean> {
-  const answer = await rpc.run(Data, 'eth_call', [{ to: PROXY, data: permit2Of() }, 'latest'])
+  const answer = await rpc.run(Data, 'eth_call', [
+    { to: PROXY, data: permit2Of(), gas: quantity(READ_GAS) },
+    'latest',
+  ])
   return answeredWord(answer) === PERMIT2_WORD
 }
 

@@ -2,7 +2,7 @@ import { id } from 'ethers'
 import { addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../../abi'
 import { sameAddress } from '../../address'
 import type { Log, Receipt } from '../../rpc-schemas'
-import { eventsOf, isTransferFrom, isTransferOf } from '../../tokens/erc20'
+import { allowanceCall, eventsOf, isTransferFrom, isTransferOf } from '../../tokens/erc20'
 import { splitSignature } from '../../signing/signature'
 import { keccakOfHex, typedDigest } from '../../signing/typed-data'
 import { PERMIT2, PROXY } from './contracts'
@@ -141,7 +141,11 @@ const proxyEvents = (logs: readonly Log[]): Log[] =>
  * from its payer to its recipient. The payer's hook (ERC-777) may add other transfers. Equal payments emit equal events, so
  * they never share a transaction.
  */
-export const holdsTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
+export const holdsTransfer = (
+  { logs }: Pick<Receipt, 'logs'>,
+  asset: string,
+  payment: PermittedPayment,
+): boolean =>
   proxyEvents(logs).length === 1 && eventsOf(logs, asset).some((log) => isTransferOf(log, payment))
 
 /** For a transaction sent for this payment alone that does not settle it. */
@@ -150,13 +154,12 @@ export const holdsOtherTransfer = ({ logs }: Receipt, asset: string, payment: Pe
 
 const nonceBitmap = functionCall('nonceBitmap(address,uint256)')
 const nonces = functionCall('nonces(address)')
-const allowance = functionCall('allowance(address,address)')
 
 export const questions = {
   nonceWord: ({ payer, permitNonce }: PermittedPayment) =>
     nonceBitmap(addressWord(payer), uintWord(permitNonce >> 8n)),
-  allowance: ({ payer }: PermittedPayment) => allowance(addressWord(payer), addressWord(PERMIT2)),
-  permitNonce: ({ payer }: PermittedPayment) => nonces(addressWord(payer)),
+  allowance: ({ payer }: Pick<PermittedPayment, 'payer'>) => allowanceCall(payer, PERMIT2),
+  permitNonce: ({ payer }: Pick<PermittedPayment, 'payer'>) => nonces(addressWord(payer)),
 }
 
 /** Whether the nonce is used or invalidated. `word`: its word of the nonce bitmap. */

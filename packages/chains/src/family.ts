@@ -279,6 +279,8 @@ export type ChainSigner<P extends Payment = Payment> = {
     transaction: SignedTransaction,
     to: { signer: string; nonce: bigint },
   ): Promise<OwnTransaction | undefined>
+  /** A transaction that settles nothing and uses a nonce, for one that others wait for and none can move to. Goes with `moveTo`. */
+  fill?(at: { signer: string; nonce: bigint }): Promise<OwnTransaction>
 }
 
 export type VerifyRequest<P extends Payment = Payment> = {

@@ -2,9 +2,26 @@ import { closeAll } from '@tollgate/testing'
 import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { newClient, type ClientHeaders } from '../testing/facilitator'
 import { onGaslessChain } from '../testing/gasless'
-import { type CosmosRequest } from '../testing/cosmos'
+import { COSMOS_AMOUNT, type CosmosRequest } from '../testing/cosmos'
 
 afterAll(closeAll)
+
+test('a fee grant above a nonce that a reorg freed is mined, and its payment settles once', async () => {
+  const on = await onGaslessChain({ variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
+  const taken = await on.pool.query<{ id: bigint }>(
+    `INSERT INTO transactions (network, signer, nonce, raw, hash, status, block_number, block_hash, fee)
+     VALUES ($1, $2, 0, 'raw', 'dropped', 'final', 1, '', 0)
+     RETURNING id`,
+    [on.network, on.granter.address],
+  )
+  const body = await on.gasless(await on.newPayer())
+  const answer = on.settle(body)
+  await on.until("transactions WHERE nonce = 1 AND is_fee_grant AND status = 'signed'", 1)
+  await on.pool.query("UPDATE transactions SET status = 'superseded' WHERE id = $1", [taken.rows[0]?.id])
+  expect(await answer).toMatchObject({ success: true })
+  expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 2])
+  expect(await on.count('fee_allocations')).toBe(2)
+})
 
 /** In uatom: of a payment a grant and its fee may come to some 7,500 to 12,500. */
 const LIMIT = 30_000n

@@ -12,6 +12,7 @@ import { signDirect } from './settlement/feegrant/grant-transaction'
 import { prepareGrants, replaceGrants } from './settlement/feegrant/prepare-grants'
 import { batches, sponsorship } from './settlement/feegrant/sponsorship'
 import { feeFor } from './settlement/fees'
+import { fillNonce } from './settlement/fill-nonce'
 import { includes, transactionStatus } from './observation/transaction-status'
 import { keySigner } from './signing/key-signer'
 import type { CosmosNetwork, CosmosSettings } from './network'
@@ -130,6 +131,7 @@ export function createChain({
         },
         moveTo: async (transaction, to) =>
           moveCountersigned(network, signerOf(to.signer), transaction, to.nonce),
+        fill: (at) => fillNonce(network, signerOf(at.signer), at.nonce),
       },
 
       payments: {

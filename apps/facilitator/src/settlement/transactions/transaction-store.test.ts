@@ -242,6 +242,11 @@ describe('a version with higher fees', () => {
     expect(await storeVersion(id, hash, 0n)).toBe(true)
     expect(await versionsOf(id)).toEqual([{ hash, nonce: 0n, hashes: [hash, first] }])
     expect(await statusOf(superseded)).toBe('superseded')
+    const { rows: kept } = await pool.query(
+      'SELECT hash FROM transaction_versions WHERE transaction_id = $1',
+      [superseded],
+    )
+    expect(kept).toEqual([{ hash: `${hash} of ${superseded}` }])
     const { id: live, hash: taken } = await signed()
     await expect(storeVersion(id, taken, 0n)).rejects.toThrow('transactions_hash_key')
     expect(await statusOf(live)).toBe('signed')

@@ -57,10 +57,17 @@ UPDATE transactions SET raw = $3, hash = $2, max_fee = $4, nonce = coalesce($5, 
 WHERE id = $1 AND status = 'signed'`
 /** The same bytes give the same hash: a superseded transaction of the same payment may have had this nonce. */
 const FREE_HASH = `
-UPDATE transactions SET hash = hash || ' of ' || id WHERE hash = $2 AND id <> $1 AND status = 'superseded'`
+WITH superseded AS (
+  SELECT t.id FROM transactions t JOIN transaction_versions v ON v.transaction_id = t.id
+  WHERE v.hash = $2 AND t.id <> $1 AND t.status = 'superseded'
+), freed AS (
+  UPDATE transaction_versions v SET hash = v.hash || ' of ' || v.transaction_id FROM superseded
+  WHERE v.transaction_id = superseded.id AND v.hash = $2
+)
+UPDATE transactions t SET hash = t.hash || ' of ' || t.id FROM superseded WHERE t.id = superseded.id AND t.hash = $2`
 const ADD_VERSION = `
 INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)
-ON CONFLICT (hash) DO UPDATE SET transaction_id = EXCLUDED.transaction_id, created_at = now()`
+ON CONFLICT (hash) DO UPDATE SET created_at = now() WHERE transaction_versions.transaction_id = EXCLUDED.transaction_id`
 const SET_SETTLEMENT_HASHES = `
 UPDATE settlements s SET transaction_hash = CASE WHEN s.transaction_hash IS NOT NULL THEN $2 END, retry_requested_at = NULL, updated_at = now()
 WHERE s.transaction_id = $1 AND ${isInFlight}`

@@ -135,3 +135,13 @@ test('k8s/overlays/production serves networks of these', () => {
   for (const network of networksIn('overlays/production/networks.yaml'))
     expect(networks).toContainEqual(network)
 })
+
+test('docs/pricing.md names the plans whose asset public clients refuse by default', () => {
+  const listed = ({ chain_id, asset_address }: (typeof plans)[number]) =>
+    DEFAULT_ASSETS[`eip155:${chain_id}`]?.some(({ asset }) => asset === asset_address) ?? false
+  const refused = plans.filter((plan) => plan.ecosystem === 'evm' && !listed(plan))
+  const page = readFileSync(join(root, 'docs/pricing.md'), 'utf8').replaceAll(/\s+/g, ' ')
+  expect(page).toContain(
+    `**USDC on ${refused.map(({ plan_name }) => plan_name).join(' and ')} is not among them**`,
+  )
+})

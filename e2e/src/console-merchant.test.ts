@@ -67,6 +67,9 @@ describeInBrowser('the console of a merchant', () => {
 
     await goTo(page, 'Overview')
     await page.getByRole('heading', { name: 'Income by day in USDC' }).waitFor()
+    // A list of settlements has no payment that was refused before it was claimed.
+    await page.getByText('those are only counted, and in no list').waitFor()
+    expect(await page.getByRole('link', { name: 'Failed settlements' }).count()).toBe(0)
     expect(await page.getByRole('heading', { name: 'Your first payment' }).count()).toBe(0)
     await page.close()
   })

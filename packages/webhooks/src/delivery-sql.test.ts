@@ -240,3 +240,18 @@ test('the log keeps the newest hundred attempts of a delivery', async () => {
   const detail = await world.endpoints.findDelivery(owner, id, attempts[0]!.id)
   expect([detail!.log[0]!.error, detail!.log.at(-1)!.error]).toEqual(['attempt 103', 'attempt 4'])
 })
+
+test('410 Gone of a URL that its owner has changed since does not switch the endpoint off', async () => {
+  const { id, owner } = await world.newEndpoint(URL)
+  await fill(id, 2, `'subject ' || n`)
+  const [before, after] = await claim(64)
+  await world.endpoints.update(owner, id, { url: `${URL}/new` })
+  await store().recordFailure(before!, { status: 410, error: 'gone', durationMs: 1 }, 1_000)
+  expect(await world.endpoints.find(owner, id)).toMatchObject({ active: true, disabledReason: null })
+  await store().recordFailure(
+    { ...after!, url: `${URL}/new` },
+    { status: 410, error: 'gone', durationMs: 1 },
+    1_000,
+  )
+  expect(await world.endpoints.find(owner, id)).toMatchObject({ active: false })
+})

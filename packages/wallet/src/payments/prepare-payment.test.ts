@@ -20,10 +20,10 @@ const usdc = { network: 'cosmos:hub-1', asset: 'uusdc', perPayment: 100n }
 const atom = { network: 'cosmos:hub-1', asset: 'uatom', perPayment: 10n }
 const never = () => new Promise<never>(() => undefined)
 
-type Given = Partial<Wallet> & { limits: Limits; fee?: { asset: string; amount: bigint } }
+type Given = Partial<Wallet> & { limits: Limits; fee?: { asset: string; amount: bigint }; offered?: Offer }
 
 /** A wallet that counts its signatures. */
-function setUp({ limits, fee, ...changes }: Given) {
+function setUp({ limits, fee, offered = offer, ...changes }: Given) {
   const storage = memoryStorage()
   const log = createPaymentLog(storage, () => NOW)
   const closing = new AbortController()
@@ -43,7 +43,7 @@ function setUp({ limits, fee, ...changes }: Given) {
   const events = createEvents()
   const parts = { wallet, limits, log, storage, events, closed: closing.signal }
   const prepare = createPreparePayment({ ...parts, now: () => NOW, nodeUrl: never })
-  const required = { offers: [offer], error: undefined, clockSkew: 0, resource: undefined, extensions: {} }
+  const required = { offers: [offered], error: undefined, clockSkew: 0, resource: undefined, extensions: {} }
   const wish = {
     url: 'https://shop.example/report',
     purpose: 'GET report',
@@ -99,6 +99,16 @@ describe('a fee that the payer bears', () => {
     expect(await pay()).toMatchObject({ fee: { asset: 'uatom', amount: '10' } })
     expect(asked).toEqual([{ ...terms, url: 'https://shop.example/report', fee }])
   })
+})
+
+test('the callback is asked with the price of a known asset in decimals', async () => {
+  const asked: ProposedPayment[] = []
+  const known = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }
+  const approve = (payment: ProposedPayment) => asked.push(payment) > 0
+  const limits = { assets: [{ ...known, perPayment: '0.01 USDC' }], approve }
+  await setUp({ limits, offered: { ...offer, ...known, amount: 10_000n } }).pay()
+  const price = { value: '0.01', decimals: 6, symbol: 'USDC' }
+  expect(asked).toMatchObject([{ amount: 10_000n, price }])
 })
 
 test('returns the open payment of a purpose that may have only one, and says so in the log', async () => {

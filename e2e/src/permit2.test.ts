@@ -224,7 +224,7 @@ describe('in a token without EIP-3009', () => {
     return { address, privateKey, balanceOf, close: () => provider.destroy() }
   }
 
-  /** By default the client pays only in tokens that it knows. */
+  /** The client's default is to pay only in tokens that it knows. */
   const payIn = (asset: string, { privateKey }: { privateKey: string }) => {
     const client = payingClient(privateKey, {
       rpcUrl: world.infrastructure.rpcUrl,

@@ -19,7 +19,7 @@ const pages = [
   'docs/tokens.md',
   'docs/operate/base-sepolia.md',
 ]
-/** By page. Lines count on from page to page, because a program's file is named after its line. */
+/** Lines count on from page to page, because a program's file is named after its line. */
 const examples = new Map(
   pages.map((page, index) => [
     page,

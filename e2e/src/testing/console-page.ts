@@ -45,7 +45,7 @@ export async function openConsole(answer: AnswerRequest = () => undefined) {
 
 export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
 
-/** As in a browser whose user blocks the data of sites. */
+/** A browser whose user blocks the data of sites behaves so. */
 export const BLOCKED_SITE_DATA = `
 const refuse = () => { throw new DOMException('Access is denied for this document.', 'SecurityError') }
 for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get: refuse })

@@ -6,7 +6,7 @@ import { evmCurrency } from '../ui/native-currency'
 type Props = { network: string; amount: string | null; symbol: string | null; decimals: number | null }
 
 const EVM_DECIMALS = 18
-/** By the convention of the Cosmos SDK, `uatom` is a millionth of ATOM. */
+/** The convention of the Cosmos SDK makes `uatom` a millionth of ATOM. */
 const MICRO = /^u[a-z]{3,}$/
 const MICRO_DECIMALS = 6
 

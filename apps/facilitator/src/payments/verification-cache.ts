@@ -8,7 +8,7 @@ const CLAIMED = 'claimed'
 const MAX_TTL_SECONDS = 2 * 86_400
 /** For a nonce that a reorg may free. */
 const REVERSIBLE_TTL_SECONDS = 30
-/** For a payment that was not made, to a recipient where it would count: it bounds the requests to nodes, and what is stored. */
+/** A payment that was not made, to a recipient where it would count, is kept so long: it bounds the requests to nodes, and what is stored. */
 const UNMADE_TTL_SECONDS = 60
 
 export type VerificationCache = ReturnType<typeof createVerificationCache>

@@ -41,7 +41,7 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('deleted')}`
 
-/** With the addresses of clients. Their accounts stay, under ids that lead to no address. */
+/** Deletes the addresses of clients too. Their accounts stay, under ids that lead to no address. */
 export const DELETE_FREE_CREDIT_SHARES = `
 WITH old AS MATERIALIZED (
   SELECT id FROM free_credit_shares WHERE day < (now() AT TIME ZONE 'UTC')::date - $2::int

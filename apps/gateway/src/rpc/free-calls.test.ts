@@ -63,7 +63,7 @@ async function givenToday(): Promise<number> {
   return (await gateway.pool.query<{ given: number }>(text)).rows[0]?.given ?? 0
 }
 
-/** As a replica with these limits gives. */
+/** Gives credits as a replica with these limits does. */
 const giver = (limits: Partial<FreeLimits>, { database, log } = gateway) =>
   createFreeCredits({
     database,

@@ -229,7 +229,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
     return `${publicUrl}/v1/${caip2}${url.transport === 'rest' ? '/rest' : ''}${pathOf(url)}`
   }
 
-  /** Without credentials. A request that is no call asks for the price. */
+  /** Decides for a request without credentials. One that is no call asks for the price. */
   function isFreeCall(req: Request, { transport, resource }: PlainUrl): boolean {
     const isCall = transport === 'rest' || req.method === 'POST' || hasPath(resource)
     return isCall && req.method !== 'HEAD' && freeCredits.mayServe(addressKey(req))

@@ -2,7 +2,7 @@ import { AbiCoder, getAddress, Interface } from 'ethers'
 import { readArtifacts } from './artifacts'
 import { send } from './deploy'
 
-/** In the order of the contract's enum. */
+/** The order is that of the contract's enum. */
 const traits = [
   'Permits',
   'Plain',

@@ -43,7 +43,7 @@ const payerColumn: Column<OperatorSettlement> = {
   cell: ({ payer, network }) => <Identifier value={payer} href={addressUrl(network, payer)} />,
 }
 
-/** In a page of 1120 pixels no column but the problem is cut. */
+/** A page of 1120 pixels cuts no column but the problem. */
 const columnsWith = (own: Column<OperatorSettlement>): readonly Column<OperatorSettlement>[] => [
   {
     title: texts.id,

@@ -55,7 +55,7 @@ export function createSettlementPages(pool: Pool) {
     /** Newest claims first, before the settlement of this id. */
     reversedFinal: (filter: PageFilter, before?: bigint) => read(REVERSED_FINAL, filter, [before ?? null]),
 
-    /** In the order of the ids, without those that are deleted. */
+    /** Keeps the order of the ids, and leaves out those that are deleted. */
     async named(ids: readonly bigint[]): Promise<PagedSettlement[]> {
       const { found } = await read(NAMED, { limit: ids.length }, [ids])
       const byId = new Map(found.map((settlement) => [settlement.id, settlement]))

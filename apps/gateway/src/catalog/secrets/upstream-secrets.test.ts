@@ -152,7 +152,7 @@ test.each([
   expect(text).toMatch(/^before \*{20,} after$/)
 })
 
-/** Of random characters, so that it compresses badly; with a secret across the boundary of two parts and at both ends. */
+/** Random characters compress badly. A secret lies across the boundary of two parts and at both ends. */
 const filler = randomBytes(300_000).toString('hex')
 const boundary = 262_144
 const long = [

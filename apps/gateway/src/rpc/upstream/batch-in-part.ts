@@ -11,7 +11,7 @@ import { type UpstreamRequest } from './upstream-request'
 
 export type BatchInPart = NonNullable<ReturnType<typeof createBatchInPart>>
 
-/** As much of an answer as is buffered. */
+/** The proxy buffers as much of an answer. */
 const MAX_BYTES = 262_144
 
 /**
@@ -66,7 +66,7 @@ export function createBatchInPart(outgoing: UpstreamRequest, { answer, batch }: 
   return {
     part,
     isComplete: () => remaining.size === 0,
-    /** Without compression, so that its responses can be put between the others. */
+    /** Asks for no compression, so that its responses can be put between the others. */
     rest: (): UpstreamRequest => ({
       ...outgoing,
       payload: Buffer.from(`[${[...remaining.values()].map((entry) => texts[entry]).join()}]`),

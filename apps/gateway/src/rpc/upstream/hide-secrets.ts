@@ -15,7 +15,7 @@ const decompressors: Record<string, () => Duplex> = {
   br: createBrotliDecompress,
 }
 
-/** By the list of a provider, which is another one whenever its secrets are read. */
+/** A provider's list is the key: it is another one whenever the secrets are read. */
 const patterns = new WeakMap<readonly string[], SecretPattern>()
 
 function patternOf(secrets: readonly string[]): SecretPattern {

@@ -10,12 +10,12 @@ const ENTITIES: Partial<Record<string, string>> = {
   '"': 'quot',
   "'": 'apos',
 }
-/** Of `%25252f` and of `&#x2F;`: longer escapes do not come from a server. */
+/** The length of `%25252f`; `&#x2F;` is shorter, and longer escapes do not come from a server. */
 const MAX_ESCAPED_LENGTH = 7
 
 /**
  * Letters and digits stand as they are. Another character may be escaped as in a URL, up to three times over, in JSON or in HTML.
- * Of secrets that begin with each other, the longest must come first.
+ * The longest of several secrets that begin alike must come first.
  */
 export function createSecretPattern(secrets: readonly string[]): SecretPattern {
   const source = secrets.map((secret) => Array.from(secret, charPattern).join('')).join('|')

@@ -61,7 +61,7 @@ export function preparePermit2TestCases(
     const { serialized: signature } = key.sign(digestOf(payment, chainId))
     return { ...payment, signature, ...(ownPermit && { permit: ownPermit }) }
   }
-  /** By EIP-3009, signed by somebody else. */
+  /** Somebody else signs it, as EIP-3009 has it. */
   const forgedAuthorization: AuthorizedPayment = {
     kind: 'eip3009',
     payer,
@@ -96,7 +96,7 @@ function permitCall({ owner, spender, value, deadline, signature }: TokenPermit)
   return permit(...words, uintWord(v), bytesWord(r), bytesWord(s))
 }
 
-/** In order. The calls that must move nothing come first. */
+/** The calls that must move nothing come first. */
 export function permit2CallsOf(
   cases: Permit2TestCases,
   { stranger, gas }: { stranger: string; gas: bigint },

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1'
 import { HorizontalPodAutoscaler, type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2'
@@ -213,4 +214,26 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
       'ServiceAccount migrations',
     ])
   })
+})
+
+byKubectl('a change of the configuration starts new pods, and no other change of it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-k8s-'))
+  const templateOf = (service: string) => {
+    const manifests = renderByKubectl(join(folder, 'base'))
+    const [deployment] = workloadsOf(manifests).filter((workload) => workload.metadata.name === service)
+    return JSON.stringify(deployment?.spec?.template)
+  }
+  try {
+    cpSync(base, join(folder, 'base'), { recursive: true })
+    const before = { gateway: templateOf('gateway'), facilitator: templateOf('facilitator') }
+    const file = join(folder, 'base/gateway/kustomization.yaml')
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('https://gateway.example', 'https://other.example'),
+    )
+    expect(templateOf('gateway')).not.toBe(before.gateway)
+    expect(templateOf('facilitator')).toBe(before.facilitator)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

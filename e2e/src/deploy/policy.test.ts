@@ -1,31 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type IDeployment } from 'kubernetes-models/apps/v1/Deployment'
 import { type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
-import { type IIngress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
 import { type INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
 import { type IPodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
 import { type IRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/Role'
 import { type IRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1/RoleBinding'
 import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
-import {
-  base,
-  containersOf,
-  hasKubectl,
-  type Manifest,
-  render,
-  renderByKubectl,
-  root,
-  type Workload,
-  workloadsOf,
-} from './kustomize'
-
-/** What an installation keeps, whatever an overlay changes. */
-const renderings: [string, () => Manifest[]][] = [['k8s/base', () => render(base)]]
-if (hasKubectl)
-  for (const overlay of ['k8s/overlays/example', 'k8s/overlays/production'])
-    renderings.push([overlay, () => renderByKubectl(join(root, overlay))])
+import { containersOf, type Manifest, root, type Workload, workloadsOf } from './kustomize'
+import { renderings } from './renderings'
 
 const numberIn = (file: string, pattern: RegExp) =>
   Number(pattern.exec(readFileSync(join(root, file), 'utf8'))?.[1])
@@ -34,24 +17,6 @@ const STOP_SECONDS: Readonly<Record<string, number>> = {
   gateway: numberIn('apps/gateway/src/stop-times.ts', /MAX_STOP_SECONDS = (\d+)/),
   facilitator: numberIn('packages/service/src/run.ts', /graceSeconds = (\d+)/),
 }
-/** Its routes, as the source has them. */
-const pathsOfFacilitator = [
-  '/',
-  '/console',
-  '/console/assets/index.js',
-  ...readFileSync(join(root, 'apps/facilitator/src/app.ts'), 'utf8').matchAll(
-    /^ +(app|api|apiV2|admin)\.(?:get|post|put|patch|delete)\(\s*'([^']+)'/gm,
-  ),
-].flatMap((route) => {
-  if (typeof route === 'string') return [route]
-  const [, router = '', path = ''] = route
-  const bases: Record<string, string[]> = {
-    api: ['/api/v1'],
-    apiV2: ['/api/v2'],
-    admin: ['/admin', '/api/v1/admin'],
-  }
-  return (bases[router] ?? ['']).map((base) => base + path)
-})
 /** The one Job that calls the API server of Kubernetes, and its container. */
 const [CALLER, CALLING_CONTAINER] = ['facilitator-migrate', 'client-key']
 
@@ -306,74 +271,4 @@ describe.each(renderings)('%s', (_, read) => {
         expect(spec.podMetricsEndpoints).toMatchObject([{ port: 'metrics', honorLabels: true }])
     }
   })
-
-  test('with an ingress, both services take the address of a client from it', () => {
-    const ingresses = ofKind<IIngress>('Ingress')
-    const configs = ofKind<IConfigMap>('ConfigMap').filter(({ metadata: { name } }) =>
-      /^(gateway|facilitator)-config\b/.test(name),
-    )
-    expect(configs).toHaveLength(2)
-    for (const { data } of configs)
-      expect(data?.['TRUSTED_PROXIES']).toBe(ingresses.length === 0 ? undefined : '1')
-  })
-
-  test('the ingress serves each path of the API, and none of the operator’s in any spelling', () => {
-    const isOperators = (path: string) => /(^|\/)admin(\/|$)/.test(path)
-    for (const { spec } of ofKind<IIngress>('Ingress')) {
-      const rules = (spec?.rules ?? []).flatMap(({ http }) => http?.paths ?? [])
-      const open = rules.filter(({ backend }) => backend.service?.name === 'facilitator')
-      const isServed = (path: string) =>
-        open.some(({ path: rule = '', pathType }) =>
-          pathType === 'Exact' ? path === rule : `${path}/`.startsWith(`${rule.replace(/\/$/, '')}/`),
-        )
-      expect(pathsOfFacilitator.filter((path) => !isServed(path))).toEqual(
-        pathsOfFacilitator.filter(isOperators),
-      )
-      for (const path of [
-        '/admin',
-        '/ADMIN/users',
-        '/%61dmin',
-        '/api/v1/admin',
-        '/api/v1/%61dmin',
-        '/API/v1/Admin',
-      ])
-        expect([path, isServed(path)]).toEqual([path, false])
-      // A regular expression or a longer rule of another type would be read differently by each controller.
-      for (const { path, pathType } of open) {
-        expect(path).toMatch(/^[\w./-]+$/)
-        expect(pathType).toBe(path === '/' ? 'Exact' : 'Prefix')
-        expect('/api/v1/admin'.startsWith(`${path}/`)).toBe(false)
-      }
-    }
-  })
-
-  test('the ingress serves every host by TLS', () => {
-    for (const { spec } of ofKind<IIngress>('Ingress')) {
-      const secured = (spec?.tls ?? []).flatMap(({ hosts = [] }) => hosts)
-      expect((spec?.rules ?? []).map(({ host }) => host).sort()).toEqual(secured.sort())
-    }
-  })
-})
-
-const byKubectl = hasKubectl ? test : test.skip
-byKubectl('a change of the configuration starts new pods, and no other change of it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-k8s-'))
-  const templateOf = (service: string) => {
-    const manifests = renderByKubectl(join(folder, 'base'))
-    const [deployment] = workloadsOf(manifests).filter((workload) => nameOf(workload) === service)
-    return JSON.stringify(deployment?.spec?.template)
-  }
-  try {
-    cpSync(base, join(folder, 'base'), { recursive: true })
-    const before = { gateway: templateOf('gateway'), facilitator: templateOf('facilitator') }
-    const file = join(folder, 'base/gateway/kustomization.yaml')
-    writeFileSync(
-      file,
-      readFileSync(file, 'utf8').replace('https://gateway.example', 'https://other.example'),
-    )
-    expect(templateOf('gateway')).not.toBe(before.gateway)
-    expect(templateOf('facilitator')).toBe(before.facilitator)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 })

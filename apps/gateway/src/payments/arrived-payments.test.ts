@@ -1,30 +1,22 @@
 import { type PaymentRequired } from '@tollgate/protocol'
 import { planOf } from '../testing/catalog'
-import { auditAndClose, type TestGateway } from '../testing/gateway'
-import { errorIn, receiptIn, startPayPerRequest, USED, type PayPerRequest } from '../testing/pay-per-request'
+import { errorIn, receiptIn, payPerRequest, USED } from '../testing/pay-per-request'
 import { checkedAt } from './checked-at'
 
-let gateway: TestGateway
-let replica: TestGateway
-let call: PayPerRequest['call']
-let newPayer: PayPerRequest['newPayer']
-let statesOf: PayPerRequest['statesOf']
-beforeAll(async () => {
-  ;({ gateway, replica, call, newPayer, statesOf } = await startPayPerRequest())
-})
-afterAll(() => auditAndClose(gateway, replica))
+const world = payPerRequest()
+const { call, newPayer, statesOf } = world
 
 const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds)
 
 describe('a payment that was on chain before it was presented', () => {
-  test('is credited to its payer without a sign-in, and serves no call, on any replica and for any client', async () => {
+  test('is credited to its payer without a sign-in, and serves no call, on any world.replica and for any client', async () => {
     const { address, payment, signIn, balance } = await newPayer()
-    const before = gateway.facilitator.calls.length
-    gateway.facilitator.next('arrived')
+    const before = world.gateway.facilitator.calls.length
+    world.gateway.facilitator.next('arrived')
     for (const [at, from] of [
-      [gateway, '10.0.0.1'],
-      [replica, '10.0.0.1'],
-      [gateway, '10.0.0.2'],
+      [world.gateway, '10.0.0.1'],
+      [world.replica, '10.0.0.1'],
+      [world.gateway, '10.0.0.2'],
     ] as const) {
       const answer = await call({ payment, at, from })
       expect(errorIn(answer)).toEqual(USED)
@@ -34,7 +26,7 @@ describe('a payment that was on chain before it was presented', () => {
         transaction: expect.stringMatching(/^0x/) as string,
       })
     }
-    expect(gateway.facilitator.calls.length - before).toBe(1)
+    expect(world.gateway.facilitator.calls.length - before).toBe(1)
     expect(await statesOf(address)).toEqual([{ status: 'credited', call_state: null }])
     expect(await balance()).toBe(100n)
 
@@ -46,9 +38,9 @@ describe('a payment that was on chain before it was presented', () => {
 
   test('of many presentations at once serves none, and is credited once', async () => {
     const { payment, balance } = await newPayer()
-    gateway.facilitator.next('arrived')
+    world.gateway.facilitator.next('arrived')
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => call({ payment, at: n % 2 ? gateway : replica })),
+      Array.from({ length: 20 }, (_, n) => call({ payment, at: n % 2 ? world.gateway : world.replica })),
     )
     for (const { status } of answers) expect([402, 503]).toContain(status)
     expect(errorIn(await call({ payment }))).toEqual(USED)
@@ -56,16 +48,16 @@ describe('a payment that was on chain before it was presented', () => {
   })
 
   test('buys credits in a session and serves the call, also by an authorization that has ended since', async () => {
-    const wallet = gateway.wallet()
+    const wallet = world.gateway.wallet()
     const { call: rpc, buy } = await wallet.signIn()
-    gateway.facilitator.next('arrived', 'arrived')
+    world.gateway.facilitator.next('arrived', 'arrived')
     const ended = await wallet.pay(planOf(), { validBefore: inSeconds(-30) })
     expect(receiptIn(await rpc({ payment: ended }).expect(200))).toMatchObject({ success: true })
     await rpc({ payment: ended }).expect(200)
     const bought = await buy(await wallet.pay(planOf()))
     expect(bought.status).toBe(200)
     await rpc().expect(200)
-    await gateway.ledger.drain()
+    await world.gateway.ledger.drain()
     expect(await rpc().then(({ headers }) => headers['x-credits-remaining'])).toBe('196')
   })
 })

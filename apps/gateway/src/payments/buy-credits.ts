@@ -11,6 +11,7 @@ import { type Listing } from '../extensions/bazaar'
 import { type Identifier } from '../extensions/payment-identifier'
 import { type Admission } from './admission'
 import { checkedAt } from './checked-at'
+import { asPending, facilitatorBusy, pendingPayment } from './payment-errors'
 import { type PaymentHeader } from './payment-header'
 import { detailOf, errorCodeOf, receiptOf, type Receipt } from './receipt'
 import { matchesPlan, assertPlanActive, termsOf } from './requirements'
@@ -50,7 +51,6 @@ type Rejection = { rejection: string; detail: string }
 
 const MAX_WAIT_MS = 30_000
 const POLL_INTERVAL_MS = 100
-const RETRY_AFTER_SECONDS = 2
 
 export type BuyCredits = ReturnType<typeof createBuyCredits>
 
@@ -295,25 +295,3 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   if (status === 'disputed') return { outcome: 'disputed', id: payment.id, receipt }
   return { outcome: 'refused', reason, ...(errorDetail === null ? {} : { detail: errorDetail }), receipt }
 }
-
-export const pendingPayment = (cause?: unknown) =>
-  new ApiError('PAYMENT_PENDING', PENDING_MESSAGE, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
-
-export const facilitatorBusy = (retryAfterSeconds = 30, cause?: unknown) =>
-  new ApiError(
-    'OVERLOADED',
-    'No payment can be settled just now; nothing was charged, so send the same request with the same X-PAYMENT again later',
-    { retryAfterSeconds, cause },
-  )
-
-export const disputedPayment = (id: string) =>
-  new ApiError(
-    'PAYMENT_DISPUTED',
-    `The token moved something else than payment ${id} says, so nothing was credited; do not pay again, and ask the operator of this gateway to decide`,
-  )
-
-/** A payment that is recorded, or may be, continues despite the error: it may take money. */
-const asPending = (error: unknown) => (error instanceof ApiError ? error : pendingPayment(error))
-
-const PENDING_MESSAGE =
-  'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'

@@ -2,31 +2,24 @@ import { encodeJson, specificationReason } from '@tollgate/protocol'
 import { balanceOf } from '../testing/accounts'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { cosmosX402, signSend } from '../testing/cosmos-payment'
-import { auditAndClose, type TestGateway } from '../testing/gateway'
-import { errorIn, receiptIn, startPayPerRequest, type PayPerRequest } from '../testing/pay-per-request'
+import { type TestGateway } from '../testing/gateway'
+import { errorIn, receiptIn, payPerRequest } from '../testing/pay-per-request'
 import { signPayment, x402 } from '../testing/payment'
 import { blockNumber } from '../testing/plain'
 import { getRefusingUrl } from '../testing/upstream'
 
-let gateway: TestGateway
-let replica: TestGateway
-let call: PayPerRequest['call']
-let newPayer: PayPerRequest['newPayer']
-let statesOf: PayPerRequest['statesOf']
-beforeAll(async () => {
-  ;({ gateway, replica, call, newPayer, statesOf } = await startPayPerRequest())
-})
-afterAll(() => auditAndClose(gateway, replica))
+const world = payPerRequest()
+const { call, newPayer, statesOf } = world
 afterEach(() => sell(planOf()))
 
 async function sell(...plans: TestGateway['catalog']['plans']) {
-  gateway.catalog.plans.splice(0, Infinity, ...plans)
-  await gateway.reapply()
+  world.gateway.catalog.plans.splice(0, Infinity, ...plans)
+  await world.gateway.reapply()
 }
 
 const failCall = async (payment: string) => {
-  await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
-  await gateway.ledger.drain()
+  await call({ payment, chain: await world.gateway.chain(await getRefusingUrl()) })
+  await world.gateway.ledger.drain()
 }
 
 const NOTHING_FITS = [402, 'invalid_payment_requirements']
@@ -39,10 +32,10 @@ describe('the sequence of a refused transaction', () => {
 
   async function refusedPayer() {
     await sell(planOf(), small, big)
-    const wallet = gateway.cosmosWallet({ plan: small })
-    gateway.facilitator.refuse('insufficient_funds')
+    const wallet = world.gateway.cosmosWallet({ plan: small })
+    world.gateway.facilitator.refuse('insufficient_funds')
     expect((await call({ payment: signed(wallet, small) })).status).toBe(402)
-    gateway.facilitator.refuse(undefined)
+    world.gateway.facilitator.refuse(undefined)
     return wallet
   }
 
@@ -51,14 +44,14 @@ describe('the sequence of a refused transaction', () => {
     const body = Array.from({ length: 200 }, (_, id) => ({ ...blockNumber, id }))
     const served = await call({ payment: signed(wallet, big), body })
     expect([served.status, served.headers['x-credits-charged']]).toEqual([200, '200'])
-    expect(await balanceOf(gateway.ledger, wallet.address, 4)).toBe(400n)
+    expect(await balanceOf(world.gateway.ledger, wallet.address, 4)).toBe(400n)
   })
 
   test('pays another plan of the same price if its plan is retired', async () => {
     const wallet = await refusedPayer()
     await sell(planOf(), cosmosPlanOf({ id: 9 }))
     await call({ payment: signed(wallet, small) }).expect(200)
-    expect(await balanceOf(gateway.ledger, wallet.address, 9)).toBe(99n)
+    expect(await balanceOf(world.gateway.ledger, wallet.address, 9)).toBe(99n)
   })
 
   test('pays nothing if no plan is left: all plans on sale are offered', async () => {
@@ -72,12 +65,12 @@ test('a sequence that a payer has used on another chain pays the chain that its 
   const here = cosmosPlanOf({ id: 3 })
   const there = cosmosPlanOf({ id: 5, chain_id: 'elsewhere-1', network: 'elsewhere-1', amount: '50000' })
   await sell(planOf(), here, there)
-  const wallet = gateway.cosmosWallet({ plan: here })
+  const wallet = world.gateway.cosmosWallet({ plan: here })
   /** Its header names no network. */
   const unnamed = (plan: typeof here) => encodeJson(signSend(wallet, plan, { accountNumber: 7 }))
   await call({ payment: unnamed(here) }).expect(200)
   await call({ payment: unnamed(there) }).expect(200)
-  expect(await balanceOf(gateway.ledger, wallet.address, 5)).toBe(99n)
+  expect(await balanceOf(world.gateway.ledger, wallet.address, 5)).toBe(99n)
 })
 
 describe('a settled payment, whose plan was replaced by one of the same price in another asset, serves its call', () => {
@@ -87,17 +80,20 @@ describe('a settled payment, whose plan was replaced by one of the same price in
     const { payment, balance } = await newPayer()
     await failCall(payment)
     await sell(inOtherAsset)
-    gateway.clock.advance(3_600)
+    world.gateway.clock.advance(3_600)
     const served = await call({ payment })
-    gateway.clock.advance(-3_600)
+    world.gateway.clock.advance(-3_600)
     expect(served.status).toBe(200)
     expect(await balance()).toBe(99n)
   })
 
   test('also of a contract, and is not stored again', async () => {
-    const contract = gateway.wallet()
-    gateway.facilitator.contractWallets.add(contract.address)
-    const signature = await signPayment(gateway.wallet().signer, { payTo: planOf().pay_to, amount: '10000' })
+    const contract = world.gateway.wallet()
+    world.gateway.facilitator.contractWallets.add(contract.address)
+    const signature = await signPayment(world.gateway.wallet().signer, {
+      payTo: planOf().pay_to,
+      amount: '10000',
+    })
     signature.authorization.from = contract.address
     const payment = encodeJson(x402(signature))
     await failCall(payment)
@@ -111,12 +107,12 @@ describe('a payment of version 1 that misses every plan is refused for what it m
   const PAY_TO = '0x1111111111111111111111111111111111111111'
   const cosmos = cosmosPlanOf({ id: 3 })
   const evm = (changes: object) => async (network: string) => {
-    const { signer } = gateway.wallet()
+    const { signer } = world.gateway.wallet()
     const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '10000', ...changes })
     return { ...x402(signed), network }
   }
   const send = (changes: object) => (network: string) => ({
-    ...cosmosX402(signSend(gateway.cosmosWallet({ plan: cosmos }), { ...cosmos, ...changes })),
+    ...cosmosX402(signSend(world.gateway.cosmosWallet({ plan: cosmos }), { ...cosmos, ...changes })),
     network,
   })
 
@@ -143,7 +139,7 @@ describe('a payment of version 1 that misses every plan is refused for what it m
     ['too little', send({ amount: '9999' }), 'invalid_payload', ['osmosis-1', 'cosmos:osmosis-1']],
     [
       'another recipient',
-      (network: string) => send({ pay_to: gateway.cosmosWallet({ plan: cosmos }).address })(network),
+      (network: string) => send({ pay_to: world.gateway.cosmosWallet({ plan: cosmos }).address })(network),
       'invalid_payload',
       ['osmosis-1'],
     ],
@@ -161,10 +157,10 @@ describe('a payment of version 1 that misses every plan is refused for what it m
 test.each([['84532'], ['eip155:84532']])(
   'a payment of version 1 may name its network %s',
   async (network) => {
-    const { signer, address } = gateway.wallet()
+    const { signer, address } = world.gateway.wallet()
     const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '10000' })
     await call({ payment: encodeJson({ ...x402(signed), network }) }).expect(200)
-    expect(await balanceOf(gateway.ledger, address)).toBe(99n)
+    expect(await balanceOf(world.gateway.ledger, address)).toBe(99n)
   },
 )
 

@@ -1,76 +1,71 @@
 import { encodeJson } from '@tollgate/protocol'
 import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
+import { testGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { errorIn, receiptIn, startPayPerRequest, USED, type PayPerRequest } from '../testing/pay-per-request'
+import { errorIn, receiptIn, payPerRequest, USED } from '../testing/pay-per-request'
 import { paymentHeader, signPayment, x402 } from '../testing/payment'
 import { blockNumber } from '../testing/plain'
 import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
 
-let gateway: TestGateway
-let replica: TestGateway
-let call: PayPerRequest['call']
-let newPayer: PayPerRequest['newPayer']
-let statesOf: PayPerRequest['statesOf']
-beforeAll(async () => {
-  ;({ gateway, replica, call, newPayer, statesOf } = await startPayPerRequest())
-})
-afterAll(() => auditAndClose(gateway, replica))
+const world = payPerRequest()
+const { call, newPayer, statesOf } = world
 
 describe('its header serves one call', () => {
   test('and is refused as used after it', async () => {
     const { payment, balance } = await newPayer()
     await call({ payment }).expect(200)
-    for (const at of [gateway, replica]) {
+    for (const at of [world.gateway, world.replica]) {
       const again = await call({ payment, at })
       expect(errorIn(again)).toEqual(USED)
       expect(receiptIn(again)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
     }
     expect(await balance()).toBe(99n)
-    expect(gateway.facilitator.settlements.length).toBeGreaterThan(0)
+    expect(world.gateway.facilitator.settlements.length).toBeGreaterThan(0)
   })
 
   test('of a hundred at once on two replicas, and settles once', async () => {
     const { address, payment, balance } = await newPayer()
     const upstream = await startUpstream(answers.result())
-    const chain = await gateway.chain(upstream.url)
-    const before = gateway.facilitator.settlements.length
+    const chain = await world.gateway.chain(upstream.url)
+    const before = world.gateway.facilitator.settlements.length
     const outcomes = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => call({ payment, chain, at: [gateway, replica][index % 2]! })),
+      Array.from({ length: 100 }, (_, index) =>
+        call({ payment, chain, at: [world.gateway, world.replica][index % 2]! }),
+      ),
     )
     expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1)
     for (const each of outcomes.filter(({ status }) => status !== 200))
       expect([USED, [503, undefined]]).toContainEqual(errorIn(each))
     expect(upstream.requests).toHaveLength(1)
-    expect(gateway.facilitator.settlements.length - before).toBe(1)
+    expect(world.gateway.facilitator.settlements.length - before).toBe(1)
     expect(await balance()).toBe(99n)
-    await gateway.ledger.drain()
-    await replica.ledger.drain()
+    await world.gateway.ledger.drain()
+    await world.replica.ledger.drain()
     expect(await statesOf(address)).toEqual([{ status: 'credited', call_state: 'served' }])
   })
 
   test('after a failed upstream it serves the next call, and is not settled again', async () => {
     const { address, payment, balance } = await newPayer()
-    const before = gateway.facilitator.settlements.length
-    const failed = await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+    const before = world.gateway.facilitator.settlements.length
+    const failed = await call({ payment, chain: await world.gateway.chain(await getRefusingUrl()) })
     expect(failed.body).toMatchObject({ error: { code: -32_603 } })
     expect(receiptIn(failed)).toMatchObject({ success: true })
-    await gateway.ledger.drain()
+    await world.gateway.ledger.drain()
     expect(await statesOf(address)).toEqual([{ status: 'credited', call_state: 'open' }])
     expect(await balance()).toBe(100n)
-    await call({ payment, at: replica }).expect(200)
+    await call({ payment, at: world.replica }).expect(200)
     expect(errorIn(await call({ payment }))).toEqual(USED)
     expect(await balance()).toBe(99n)
-    expect(gateway.facilitator.settlements.length - before).toBe(1)
+    expect(world.gateway.facilitator.settlements.length - before).toBe(1)
   })
 
   test('after an answer that its client did not wait for it serves the next call', async () => {
     const asked = event()
-    const chain = await gateway.chain((await startUpstream(asked.resolve)).url)
+    const chain = await world.gateway.chain((await startUpstream(asked.resolve)).url)
     const { address, payment, balance } = await newPayer()
     const leaving = new AbortController()
-    const lost = fetch(`${gateway.url}/v1/${chain}`, {
+    const lost = fetch(`${world.gateway.url}/v1/${chain}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-payment': payment, 'x-forwarded-for': '203.0.113.9' },
       body: JSON.stringify(blockNumber),
@@ -88,13 +83,13 @@ describe('its header serves one call', () => {
   })
 
   test.each([
-    ['this replica', () => gateway],
-    ['another replica', () => replica],
+    ['this replica', () => world.gateway],
+    ['another replica', () => world.replica],
   ])(
     'and a second presentation at %s that finds it taken, and then given back, is served',
     async (_, second) => {
       const { address, payment, balance } = await newPayer()
-      await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+      await call({ payment, chain: await world.gateway.chain(await getRefusingUrl()) })
       const taken = event()
       const answer = event()
       const upstream = await startUpstream(async (res) => {
@@ -102,7 +97,7 @@ describe('its header serves one call', () => {
         await answer.promise
         res.socket?.resetAndDestroy()
       })
-      const chain = await gateway.chain(upstream.url)
+      const chain = await world.gateway.chain(upstream.url)
       const { ledger } = second()
       const { spend } = ledger
       // The second presentation has read that the payment is open; it spends once the first one is being served.
@@ -121,19 +116,19 @@ describe('its header serves one call', () => {
     },
   )
 
-  test('while the replica that served it is dead, its outcome is pending, and then it serves', async () => {
+  test('while the world.replica that served it is dead, its outcome is pending, and then it serves', async () => {
     const { payment, address } = await newPayer()
-    const chain = await gateway.chain((await startUpstream(answers.hang)).url)
-    const dying = await testGateway({ beside: gateway })
+    const chain = await world.gateway.chain((await startUpstream(answers.hang)).url)
+    const dying = await testGateway({ beside: world.gateway })
     void call({ payment, chain, at: dying }).catch(() => undefined)
     await until(async () => (await statesOf(address))[0]?.call_state === 'reserved')
     expect(outcomeOf(await call({ payment }))).toEqual([503, 'PAYMENT_PENDING'])
-    await gateway.pool.query(
+    await world.gateway.pool.query(
       `WITH old AS (UPDATE reservations SET created_at = created_at - INTERVAL '1 hour' WHERE replica_id = $1)
        UPDATE replicas SET heartbeat_at = heartbeat_at - INTERVAL '1 hour' WHERE id = $1`,
       [dying.ledger.replicaId],
     )
-    await gateway.ledger.refundOrphans()
+    await world.gateway.ledger.refundOrphans()
     await call({ payment }).expect(200)
     expect(errorIn(await call({ payment }))).toEqual(USED)
   })
@@ -141,14 +136,14 @@ describe('its header serves one call', () => {
 
 test('a settled payment whose plan has changed since serves its call, and is not asked for again', async () => {
   const { payment, balance } = await newPayer()
-  await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
-  await gateway.ledger.drain()
-  gateway.catalog.plans[0] = planOf({ amount: '20000' })
-  await gateway.reapply()
+  await call({ payment, chain: await world.gateway.chain(await getRefusingUrl()) })
+  await world.gateway.ledger.drain()
+  world.gateway.catalog.plans[0] = planOf({ amount: '20000' })
+  await world.gateway.reapply()
   await call({ payment }).expect(200)
   expect(errorIn(await call({ payment }))).toEqual(USED)
-  gateway.catalog.plans[0] = planOf()
-  await gateway.reapply()
+  world.gateway.catalog.plans[0] = planOf()
+  await world.gateway.reapply()
   expect(await balance()).toBe(99n)
 })
 
@@ -160,10 +155,10 @@ describe('a settled payment serves a call of what it bought', () => {
     ['its plan is retired, and one of the same price sells more', [planOf({ id: 8, credits: 500 })]],
   ])('also if %s', async (_, plans) => {
     const { payment, balance } = await newPayer()
-    await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
-    await gateway.ledger.drain()
-    const before = gateway.catalog.plans.splice(0, Infinity, ...plans)
-    await gateway.reapply()
+    await call({ payment, chain: await world.gateway.chain(await getRefusingUrl()) })
+    await world.gateway.ledger.drain()
+    const before = world.gateway.catalog.plans.splice(0, Infinity, ...plans)
+    await world.gateway.reapply()
     const calls = (count: number) => Array.from({ length: count }, (_entry, id) => ({ ...blockNumber, id }))
     const tooMany = await call({ payment, body: calls(101) }).expect(200)
     const [{ error }] = tooMany.body as [{ error: { message: string } }]
@@ -172,39 +167,39 @@ describe('a settled payment serves a call of what it bought', () => {
     expect([served.status, served.headers['x-credits-charged']]).toEqual([200, '60'])
     expect(errorIn(await call({ payment }))).toEqual(USED)
     expect(await balance()).toBe(40n)
-    gateway.catalog.plans.splice(0, Infinity, ...before)
-    await gateway.reapply()
+    world.gateway.catalog.plans.splice(0, Infinity, ...before)
+    await world.gateway.reapply()
   })
 })
 
 test('such a payment buys what its own plan sells, and is none of a network that it does not name', async () => {
-  gateway.catalog.plans.push(planOf({ id: 7, amount: '20000', credits: 300 }))
-  await gateway.reapply()
-  const { signer, address } = gateway.wallet()
+  world.gateway.catalog.plans.push(planOf({ id: 7, amount: '20000', credits: 300 }))
+  await world.gateway.reapply()
+  const { signer, address } = world.gateway.wallet()
   const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '20000' })
-  const chain = await gateway.chain(await getRefusingUrl())
+  const chain = await world.gateway.chain(await getRefusingUrl())
   await call({ payment: paymentHeader(signed), chain })
-  await gateway.ledger.drain()
-  gateway.catalog.plans[1] = planOf({ id: 7, amount: '30000', credits: 300 })
-  await gateway.reapply()
+  await world.gateway.ledger.drain()
+  world.gateway.catalog.plans[1] = planOf({ id: 7, amount: '30000', credits: 300 })
+  await world.gateway.reapply()
   const elsewhere = encodeJson({ ...x402(signed), network: 'base' })
   expect(errorIn(await call({ payment: elsewhere }))).toEqual([402, 'invalid_payment_requirements'])
   const body = Array.from({ length: 150 }, (_, id) => ({ ...blockNumber, id }))
   await call({ payment: paymentHeader(signed), body }).expect(200)
-  expect(await balanceOf(gateway.ledger, address, 7)).toBe(150n)
-  gateway.catalog.plans.pop()
-  await gateway.reapply()
+  expect(await balanceOf(world.gateway.ledger, address, 7)).toBe(150n)
+  world.gateway.catalog.plans.pop()
+  await world.gateway.reapply()
 })
 
 test('an outcome that is not known yet is 503, and a crash after the settlement is made good for the same header', async () => {
   const { payment, address, balance } = await newPayer()
-  gateway.facilitator.next('lost')
+  world.gateway.facilitator.next('lost')
   expect(outcomeOf(await call({ payment }))).toEqual([503, 'PAYMENT_PENDING'])
-  await gateway.pool.query(
+  await world.gateway.pool.query(
     "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE payer = $1",
     [address],
   )
-  await gateway.reconcile()
+  await world.gateway.reconcile()
   expect(await balance()).toBe(100n)
   await call({ payment }).expect(200)
   expect(errorIn(await call({ payment }))).toEqual(USED)
@@ -220,8 +215,8 @@ describe('a stranger with the header gets nothing', () => {
 
   test('where the call failed, while its own client is served', async () => {
     const { payment } = await newPayer()
-    await call({ payment, from: '203.0.113.1', chain: await gateway.chain(await getRefusingUrl()) })
-    await gateway.ledger.drain()
+    await call({ payment, from: '203.0.113.1', chain: await world.gateway.chain(await getRefusingUrl()) })
+    await world.gateway.ledger.drain()
     expect(errorIn(await call({ payment, from: '203.0.113.2' }))).toEqual(USED)
     await call({ payment, from: '203.0.113.1' }).expect(200)
   })
@@ -236,18 +231,18 @@ describe('a stranger with the header gets nothing', () => {
 
   test('where it was settled elsewhere', async () => {
     const { payment, balance, address } = await newPayer()
-    gateway.facilitator.refuse('duplicate_settlement')
+    world.gateway.facilitator.refuse('duplicate_settlement')
     expect(errorIn(await call({ payment }))).toEqual(USED)
-    gateway.facilitator.refuse(undefined)
+    world.gateway.facilitator.refuse(undefined)
     expect(await balance()).toBe(0n)
     expect(await statesOf(address)).toMatchObject([{ status: 'failed' }])
   })
 })
 
 test('the books balance', async () => {
-  await gateway.ledger.drain()
-  await replica.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
+  await world.gateway.ledger.drain()
+  await world.replica.ledger.drain()
+  expect(await findViolations(world.gateway.pool)).toEqual([])
 })
 
 function event() {

@@ -3,7 +3,7 @@ import { traced, type Span } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger, type SpendResult } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
-import { disputedPayment, pendingPayment } from '../payments/buy-credits'
+import { disputedPayment, pendingPayment } from '../payments/payment-errors'
 import { type PaymentStore } from '../payments/store'
 import { type Call } from './call'
 

@@ -4,13 +4,8 @@ import { ApiError } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger } from '../accounts/ledger'
 import { type Catalog, type Plan } from '../catalog/catalog'
-import {
-  disputedPayment,
-  facilitatorBusy,
-  isPresenter,
-  type BuyCredits,
-  type Buyer,
-} from '../payments/buy-credits'
+import { isPresenter, type BuyCredits, type Buyer } from '../payments/buy-credits'
+import { disputedPayment, facilitatorBusy } from '../payments/payment-errors'
 import { listingOf } from '../extensions/bazaar'
 import { type OfferSigner } from '../extensions/offer-receipt'
 import { assertRepeat } from '../extensions/payment-identifier'

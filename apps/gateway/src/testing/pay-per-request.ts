@@ -1,7 +1,7 @@
 import { decodeJson, type SettleResult } from '@tollgate/protocol'
 import { balanceOf } from './accounts'
 import { planOf } from './catalog'
-import { testGateway, type TestGateway } from './gateway'
+import { auditAndClose, testGateway, type TestGateway } from './gateway'
 import { post } from './plain'
 
 type Call = {
@@ -14,19 +14,29 @@ type Call = {
   name?: string
 }
 
-export type PayPerRequest = Awaited<ReturnType<typeof startPayPerRequest>>
-
-/** Two replicas that see their clients' addresses, and calls at their plain URLs without a sign-in. */
-export async function startPayPerRequest() {
+/** Two replicas that see their clients' addresses, for the tests of a file, and calls at their plain URLs without a sign-in. */
+export function payPerRequest() {
   const environment = { TRUSTED_PROXIES: 1 }
-  const gateway = await testGateway({ environment })
-  const replica = await testGateway({ beside: gateway, environment })
+  let replicas: { gateway: TestGateway; replica: TestGateway } | undefined
+  const started = () => {
+    if (!replicas) throw new Error('The replicas start before the first test')
+    return replicas
+  }
+  beforeAll(async () => {
+    const gateway = await testGateway({ environment })
+    replicas = { gateway, replica: await testGateway({ beside: gateway, environment }) }
+  })
+  afterAll(() => auditAndClose(started().gateway, started().replica))
 
   return {
-    gateway,
-    replica,
+    get gateway() {
+      return started().gateway
+    },
+    get replica() {
+      return started().replica
+    },
 
-    call: ({ payment, chain = '84532', body, from, at = gateway, name = 'x-payment' }: Call = {}) =>
+    call: ({ payment, chain = '84532', body, from, at = started().gateway, name = 'x-payment' }: Call = {}) =>
       post(at.api, `/v1/${chain}`, body, {
         ...(payment === undefined ? {} : { [name]: payment }),
         ...(from === undefined ? {} : { 'x-forwarded-for': from }),
@@ -34,6 +44,7 @@ export async function startPayPerRequest() {
 
     /** A new wallet, and the payment that it signed for the plan. */
     async newPayer() {
+      const { gateway } = started()
       const wallet = gateway.wallet()
       return {
         ...wallet,
@@ -44,7 +55,7 @@ export async function startPayPerRequest() {
 
     /** Of the payer's payments. */
     async statesOf(payer: string) {
-      const { rows } = await gateway.pool.query<{ status: string; call_state: string }>(
+      const { rows } = await started().gateway.pool.query<{ status: string; call_state: string }>(
         'SELECT status, call_state FROM payments WHERE payer = $1',
         [payer],
       )

@@ -84,7 +84,7 @@ export const Environment = z.object({
   FREE_CREDITS_PER_WALLET: env.count
     .default(0)
     .describe(
-      'Free credits for a wallet that signs in and has never had credits: [free first calls](../api/gateway.md#free-first-calls). 0 gives none.',
+      'Free credits for a wallet that signs in and has never had credits: [free first calls](free-first-calls.md). 0 gives none.',
     ),
   FREE_CREDITS_PER_ADDRESS: env.count
     .default(0)

@@ -43,7 +43,8 @@ export type CallResponse = Caller &
   }
 
 /**
- * A charged call. `span`: of the payment's trace, if a payment of another request paid for it. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,
+ * A charged call. `wallet`: whose budgets and places at upstreams it uses. `span`: of the payment's trace, if a payment of another request
+ * paid for it. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,
  * and returns more headers for it.
  */
 export type PaidFor = {

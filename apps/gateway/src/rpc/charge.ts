@@ -51,7 +51,7 @@ export async function spendOrConfirmShortage(
   { ledger, payments }: { ledger: Ledger; payments: Pick<PaymentStore, 'getWalletStatus'> },
   charge: Charge,
   span: Span | undefined,
-): Promise<Exclude<SpendResult, Shortage> | (Shortage & { free: bigint | null })> {
+): Promise<(Exclude<SpendResult, Shortage> & { isFree?: true }) | (Shortage & { free: bigint | null })> {
   for (;;) {
     const spent = await spend(ledger, charge, span)
     if (spent.outcome !== 'insufficient') return spent
@@ -59,7 +59,7 @@ export async function spendOrConfirmShortage(
     if (charge.authority.kind === 'session' && covers(free, charge)) {
       const given = await spend(ledger, { ...charge, planId: FREE_PLAN_ID }, span)
       if (given.outcome === 'insufficient') continue
-      return given
+      return { ...given, isFree: true }
     }
     if (isPaying) throw pendingPayment()
     if (balance >= BigInt(charge.cost)) continue
@@ -67,5 +67,8 @@ export async function spendOrConfirmShortage(
     return { outcome: 'insufficient', remaining: balance, free }
   }
 }
+
+/** Free calls share the budgets and the places at upstreams of one wallet: wallets and addresses that never paid cost nothing to have. */
+export const FREE_CALLERS = 'free calls'
 
 const covers = (balance: bigint | null, { cost }: Charge) => balance !== null && balance >= BigInt(cost)

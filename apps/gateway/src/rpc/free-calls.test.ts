@@ -7,7 +7,7 @@ import { createLedgerMetrics } from '../accounts/ledger-metrics'
 import { balanceOf, randomAddress } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { blockNumber, offerIn, post } from '../testing/plain'
-import { getRefusingUrl } from '../testing/upstream'
+import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
 
 const URL = '/v1/84532'
@@ -273,6 +273,25 @@ describe('an address', () => {
     expect(await gateway.ledger.spend(charge)).toEqual({ outcome: 'revoked' })
     expect((await call(client)).headers).toMatchObject({ 'x-credits-remaining': '2' })
   })
+})
+
+test('wallets and addresses share the budget of calls that no node knows', async () => {
+  const unknown = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32_601, message: '' } })
+  const upstream = await startUpstream(answers.status(200, unknown, { 'content-type': 'application/json' }))
+  const strict = await testGateway({
+    beside: gateway,
+    environment: { ...environment, FREE_UNKNOWN_METHODS_PER_MINUTE: 2 },
+  })
+  const chain_id = await gateway.chain(upstream.url)
+  const { call: byWallet } = await signIn({ api: strict.api })
+  const byAddress = () => call(from(), blockNumber, `/v1/${chain_id}`, strict)
+  const sent = [
+    await byWallet({ chain_id }),
+    await byAddress(),
+    await byAddress(),
+    await byWallet({ chain_id }),
+  ]
+  expect(sent.map(({ headers }) => headers['x-credits-charged'])).toEqual(['0', '0', '1', '1'])
 })
 
 describe('however many requests race on two replicas', () => {

@@ -1,7 +1,7 @@
 import { FREE_PLAN_ID } from '@tollgate/protocol'
 import { type FreeCredits } from '../accounts/free-credits'
 import { type Ledger } from '../accounts/ledger'
-import { chargeOf, spend, type Price } from './charge'
+import { chargeOf, FREE_CALLERS, spend, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { type RequirePaymentChoice } from './payment-choice'
 
@@ -34,7 +34,7 @@ export const createPayFree =
       const spent = await spend(ledger, chargeOf(call, payer, { route, cost }), span)
       if (spent.outcome === 'paid')
         return {
-          wallet,
+          wallet: FREE_CALLERS,
           cost,
           spent: { ...spent, remaining: spent.remaining + left },
           span,

@@ -6,7 +6,7 @@ import { type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { type PaymentHeader } from '../payments/payment-header'
 import { getSessionPlan, type RequirePlanPayment } from '../payments/plan-payment'
 import { type PaymentStore } from '../payments/store'
-import { chargeOf, spendOrConfirmShortage, type Price } from './charge'
+import { chargeOf, FREE_CALLERS, spendOrConfirmShortage, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 
 type Dependencies = {
@@ -47,7 +47,8 @@ export const createPayInSession =
     const charge = chargeOf(request.call, { authority, wallet, planId: plan.id }, { route, cost })
     const span = purchase?.outcome === 'paid' ? purchase.span : request.span
     const spent = await spendOrConfirmShortage({ ledger, payments }, charge, span)
-    if (spent.outcome === 'paid') return { wallet, cost, spent, span, isRepeatable: false }
+    if (spent.outcome === 'paid')
+      return { wallet: spent.isFree ? FREE_CALLERS : wallet, cost, spent, span, isRepeatable: false }
     if (spent.outcome !== 'insufficient') throw revokedToken()
     const { resource } = request
     const { remaining, free } = spent

@@ -13,7 +13,7 @@ import { applyCatalog, type Plan } from './testing/catalog'
 import { newThirdParty } from './testing/client-keys'
 import { newCustomer } from './testing/customers'
 import { requiredIn } from './testing/expect-payment'
-import { call } from './testing/paying'
+import { call, until } from './testing/paying'
 import { plainBlockNumber, plainUrl, postOf } from './testing/plain-calls'
 import {
   payByPermit2,
@@ -179,6 +179,8 @@ describe('at the gateway, in a session,', () => {
   })
 })
 
+type SupportedByGateway = { kinds: { asset: string; assetTransferMethod?: string }[] }
+
 describe('in a token without EIP-3009', () => {
   const erc20 = new Interface([
     'function approve(address spender, uint256 value) returns (bool)',
@@ -240,6 +242,12 @@ describe('in a token without EIP-3009', () => {
     const { asset, domain, plan } = await register(trait, id)
     const { rpcUrl } = world.infrastructure
     await applyCatalog(world, { plans: [plan], upstreamUrl: rpcUrl })
+    const get = async (path: string): Promise<unknown> => (await fetch(`${world.gateway.url}${path}`)).json()
+    expect(await get('/pricing')).toMatchObject([
+      expect.not.objectContaining({ asset_transfer_method: 'permit2' }),
+      expect.not.objectContaining({ asset_transfer_method: 'permit2' }),
+      { id, asset_transfer_method: 'permit2' },
+    ])
     const holder = await newHolder(asset, domain === undefined)
 
     const url = plainUrl(world, plan.chain_id)
@@ -263,6 +271,13 @@ describe('in a token without EIP-3009', () => {
     expect(await holder.balanceOf(shop.payTo)).toBe(amount)
     expect(await holder.balanceOf(holder.address)).toBe(budget - 2n * amount)
     holder.close()
+    // The gateway asks the facilitator again after some seconds.
+    const { kinds } = await until(
+      async () => (await get('/x402/supported')) as SupportedByGateway,
+      (supported) => supported.kinds.some((one) => one.asset === asset),
+    )
+    const wayOf = (token: string) => kinds.find((one) => one.asset === token)?.assetTransferMethod
+    expect([wayOf(asset), wayOf(world.plan.asset_address)]).toEqual(['permit2', undefined])
   })
 
   test('a wallet that has approved nothing cannot pay in a token without permits, and is refused with the reason', async () => {

@@ -270,12 +270,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     webhooks: createWebhookHandlers(createEndpointStore(pool), createWire(sessions), { isProduction }),
-    reference: createGatewayReference(
-      environment.PUBLIC_URL,
-      environment.SIGN_IN_DOMAINS,
-      freeCredits,
-      catalog,
-    ),
+    reference: createGatewayReference(environment, freeCredits, catalog),
     console: createConsole({
       folder: consoleFolder,
       developmentScript: environment.CONSOLE_DEVELOPMENT_SCRIPT,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createOpenApi, createReference, type Operation } from '@tollgate/service'
 import { type FreeCredits } from '../accounts/free-credits'
 import { type Catalog } from '../catalog/catalog'
+import { type Environment } from '../config'
 import { accountOperations } from './operations/accounts'
 import { callOperations } from './operations/calls'
 import { catalogOperations } from './operations/catalog'
@@ -106,12 +107,11 @@ const gatewayDocument = (publicUrl: string, names: readonly string[], free: Free
   )
 
 export function createGatewayReference(
-  publicUrl: string,
-  names: readonly string[],
+  { PUBLIC_URL, SIGN_IN_DOMAINS }: Pick<Environment, 'PUBLIC_URL' | 'SIGN_IN_DOMAINS'>,
   free: FreeCalls,
   catalog: Pick<Catalog, 'getActivePlans' | 'readProviders'>,
 ) {
-  const document = gatewayDocument(publicUrl, names, free)
+  const document = gatewayDocument(PUBLIC_URL, SIGN_IN_DOMAINS, free)
   const priced = createPricedDocument(document)
   return createReference(document, links, async () => priced(await readPaymentInfo(catalog)))
 }

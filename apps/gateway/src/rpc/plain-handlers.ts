@@ -76,16 +76,8 @@ const EMPTY_PAYLOAD = '{}'
 
 /** Calls by URLs that a client of the chain takes as it takes a node's: JSON-RPC, the URI form of CometBFT, and REST. */
 export function createPlainHandlers(dependencies: Dependencies) {
-  const {
-    paidCall,
-    requirePaymentChoice,
-    catalog,
-    sessions,
-    signInPerRequest,
-    keys,
-    freeCredits,
-    publicUrl,
-  } = dependencies
+  const { paidCall, requirePaymentChoice, catalog, sessions, signInPerRequest, keys, publicUrl } =
+    dependencies
 
   return (limits: PlainLimits) => {
     async function call(req: Request, res: Response): Promise<void> {
@@ -232,7 +224,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
   /** Decides for a request without credentials. One that is no call asks for the price. */
   function isFreeCall(req: Request, { transport, resource }: PlainUrl): boolean {
     const isCall = transport === 'rest' || req.method === 'POST' || hasPath(resource)
-    return isCall && req.method !== 'HEAD' && freeCredits.mayServe(addressKey(req))
+    return isCall && req.method !== 'HEAD' && dependencies.freeCredits.mayServe(addressKey(req))
   }
 
   function responseOf(req: Request, res: Response) {

@@ -44,7 +44,7 @@ describeInBrowser('a long list of the console', () => {
     const most = await readToEnd(page)
     expect(most).toBeGreaterThan(10)
     expect(most).toBeLessThanOrEqual(MOST_IN_DOCUMENT)
-    await page.getByText('3,000 rows, all of them').waitFor()
+    await page.getByText('All 3,000 rows').waitFor()
 
     await table.focus()
     await page.keyboard.press('End')

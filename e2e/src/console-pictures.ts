@@ -91,6 +91,8 @@ async function buyer(browser: OpenConsole, world: World) {
     await page.getByText(/credits? charged/).waitFor()
   }
   await picture(page, 'buyer-answer')
+  await page.getByRole('link', { name: 'Plans', exact: true }).click()
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
   await picturesOf(page, 'buyer', BUYER_PAGES)
   await page.getByRole('link', { name: 'Payments', exact: true }).click()
   await page.getByRole('table').getByRole('link').first().click()
@@ -201,9 +203,12 @@ async function operator(browser: OpenConsole, world: World) {
     await page.getByLabel('Email').fill(email)
     await page.getByRole('button', { name: 'Create an invitation' }).click()
     await page.getByRole('table').getByText(email).waitFor()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
   }
   await page.getByRole('link', { name: 'Settlements', exact: true }).click()
   await page.getByRole('table').getByText('It waits for a block').waitFor()
+  await page.getByRole('link', { name: 'Overview', exact: true }).click()
+  await page.getByText('open settlement', { exact: true }).waitFor()
   await picturesOf(page, 'operator', OPERATOR_PAGES)
   await page.getByRole('link', { name: 'Settlements', exact: true }).click()
   await page.getByRole('table').getByRole('link').first().click()

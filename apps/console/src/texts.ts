@@ -26,7 +26,7 @@ export const shared = {
   showTable: 'Show the numbers as a table',
   loadMore: 'Load more',
   rows: (count: number, shown: string) => (count === 1 ? '1 row' : `${shown} rows`),
-  allRows: (count: number, shown: string) => (count === 1 ? 'One row' : `${shown} rows, all of them`),
+  allRows: (count: number, shown: string) => (count === 1 ? 'One row' : `All ${shown} rows`),
   crashed: {
     title: 'This page has failed',
     text: 'Reload it. Payments and settings are kept by the service and by your wallet, not by this page.',
@@ -93,7 +93,7 @@ export const merchant = {
     closedTitle: 'Sign-up is closed',
     closed: 'The operator of this facilitator creates accounts. Ask for one, then sign in with it.',
     action: 'Create the account',
-    toSignIn: 'To the sign-in',
+    toSignIn: 'Back to sign in',
   },
   reset: {
     title: 'Set a new password',
@@ -203,7 +203,7 @@ export const merchant = {
   settlement: {
     title: (id: string) => `Settlement ${id}`,
     toList: 'All settlements',
-    facts: 'Facts',
+    facts: 'Details',
     timeline: 'Timeline',
     allOfPayer: 'all of this payer',
     noFee: 'none',
@@ -541,7 +541,7 @@ export const buyer = {
   wallet: {
     connect: 'Connect a wallet',
     choose: 'Connect a wallet',
-    needed: 'Connect a wallet to see what is its own',
+    needed: 'Connect a wallet to continue',
     disconnect: 'Sign out and disconnect',
     stillSignedIn: {
       title: 'The session has not ended',
@@ -762,7 +762,7 @@ export const buyer = {
       reversed: 'reversed',
     },
   },
-  payment: { title: 'Payment', next: 'What to do', steps: 'Steps', facts: 'Facts' },
+  payment: { title: 'Payment', next: 'What to do', steps: 'Steps', facts: 'Details' },
   calls: {
     title: 'Calls',
     text: 'Every call that this wallet paid for, or made with free credits.',
@@ -837,7 +837,7 @@ export const buyer = {
   },
   webhooks: {
     title: 'Webhooks',
-    text: 'Your server learns of payments and of a low balance from signed requests.',
+    text: 'Signed requests tell your server of payments and of a low balance.',
     signIn: {
       title: 'Webhooks are private',
       text: 'Sign in with your wallet to see and add them. It pays nothing.',
@@ -877,7 +877,7 @@ export const operator = {
   toMerchant: 'Pages for merchants',
   signIn: {
     title: 'Operator',
-    text: 'The pages of who runs this facilitator.',
+    text: 'Pages for the operator of this facilitator.',
     token: 'Admin token',
     needed: 'Enter the admin token of the service',
     wrong: 'The facilitator does not accept this token. Its ADMIN_TOKEN has the right one.',
@@ -962,6 +962,11 @@ export const operator = {
     next: 'What comes next',
     retry: 'Retry now',
     retryRequested: 'A retry is requested.',
+    retried: {
+      claimed: 'It is checked now, and sent if it would succeed.',
+      signed:
+        'Its transaction is sent again now, with higher fees if the limits of the network allow it. The page shows the new version.',
+    },
     codes: {
       retried: 'Retried',
       settled: 'Not retried: it is settled',
@@ -970,7 +975,7 @@ export const operator = {
       'payer-transaction': 'Not retried: the payer signed the transaction',
       'completed-meanwhile': 'Not retried: it was completed just now',
     },
-    facts: 'Facts',
+    facts: 'Details',
     transaction: 'Transaction',
     versions: 'Versions of the transaction',
     version: 'Version',
@@ -984,7 +989,7 @@ export const operator = {
     client: 'Client key',
     clientOf: (title: string, id: string, isDeleted: boolean) =>
       `${isolated(title)} (${id})${isDeleted ? ', deleted' : ''}`,
-    attempts: 'Failed broadcasts',
+    attempts: 'Failed transactions',
     problem: 'Problem',
     reason: 'Reason',
     fee: 'Fee',
@@ -1126,13 +1131,13 @@ export const operator = {
 /** Of both services. */
 export const webhooks = {
   pageTitle: 'Webhooks',
-  text: 'Your server learns what happens to your payments from signed requests, repeated for three days.',
+  text: 'Signed requests tell your server what happens to your payments. Each is repeated for up to three days.',
   add: 'Add an endpoint',
   save: 'Save',
   edit: 'Edit',
   editTitle: 'Edit the endpoint',
   title: 'Webhook endpoint',
-  facts: 'Facts',
+  facts: 'Details',
   toList: 'All webhooks',
   toWebhook: 'To the endpoint',
   absent: 'There is no such endpoint. It may be deleted.',
@@ -1165,7 +1170,7 @@ export const webhooks = {
     urlHint: 'https, of a public host. It answers with 2xx within ten seconds.',
     urlWrong: 'An address that begins with https://',
     events: 'Events',
-    eventsHint: 'None chosen: all, also those of later versions.',
+    eventsHint: 'Choose none to get all events, also those of later versions.',
     eventTexts: {
       'settlement.settled': 'A payment is confirmed',
       'settlement.failed': 'A payment failed',
@@ -1178,7 +1183,7 @@ export const webhooks = {
       'credits.bought': 'Credits were added',
       'credits.low': 'The credits on a plan fell below the limit',
     },
-    balance: 'Credits below',
+    balance: 'Low-balance threshold, in credits',
     balanceHint: 'The limit of credits.low. Empty: none.',
     description: 'Description',
     active: 'Active',

@@ -28,7 +28,7 @@ export const readToEnd = (page: Page): Promise<number> =>
     const list = document.querySelector('.rows')
     const frame = () => new Promise(requestAnimationFrame)
     let most = 0
-    while (!document.querySelector('main').textContent.includes('rows, all of them')) {
+    while (!document.querySelector('main').textContent.match(/All [0-9,]+ rows/)) {
       const failure = document.querySelector('[role=alert]')
       if (failure) throw new Error(failure.textContent)
       list.scrollTop = list.scrollHeight

@@ -1,9 +1,9 @@
 import { Anchor, Button } from '@mantine/core'
 import {
   IconAlertCircle,
+  IconCoin,
   IconCoins,
   IconGauge,
-  IconKey,
   IconNetwork,
   IconTicket,
   IconUsers,
@@ -31,7 +31,7 @@ const items: NavItem[] = [
   { path: '/operator/signers', label: operator.signers.title, icon: IconWallet },
   { path: '/operator/networks', label: operator.networks.title, icon: IconNetwork },
   { path: '/operator/fees', label: operator.fees.title, icon: IconCoins },
-  { path: '/operator/assets', label: operator.assets.title, icon: IconKey },
+  { path: '/operator/assets', label: operator.assets.title, icon: IconCoin },
   { path: '/operator/users', label: operator.users.title, icon: IconUsers },
   { path: '/operator/invitations', label: operator.invitations.title, icon: IconTicket },
 ]

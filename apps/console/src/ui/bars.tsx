@@ -29,6 +29,8 @@ export default function Bars({ label, bars, series, format = readableNumber }: P
           series={[...series]}
           withLegend={series.length > 1}
           valueFormatter={format}
+          // Without a format they are whole numbers.
+          yAxisProps={{ allowDecimals: format !== readableNumber }}
           tickLine="none"
           gridAxis="x"
           barProps={{ isAnimationActive: false }}

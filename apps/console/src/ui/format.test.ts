@@ -42,7 +42,10 @@ test.each([
   [-60, '1 minute ago'],
   [-7_300, '2 hours ago'],
   [86_400, 'tomorrow'],
-  [-86_400 * 400, 'last year'],
+  [-86_400 * 400, '1 year ago'],
+  [86_400 * 30, 'in 1 month'],
+  [86_400 * 7 - 1, 'in 7 days'],
+  [-86_400 * 7 + 1, '6 days ago'],
 ])('%d seconds from now reads %s', (seconds, text) => {
   const now = new Date('2026-01-01T00:00:00Z')
   expect(relativeTime(new Date(now.getTime() + seconds * 1000), now, 'en')).toBe(text)

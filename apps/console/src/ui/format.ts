@@ -51,17 +51,26 @@ const UNITS: [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ]
 
-/** `5 minutes ago`, in the reader's locale. */
-export function relativeTime(at: Date, now: Date, locale?: string): string {
-  const seconds = Math.round((at.getTime() - now.getTime()) / 1000)
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const unit = UNITS.find(([, size]) => Math.abs(seconds) >= size)
-  return unit ? format.format(Math.trunc(seconds / unit[1]), unit[0]) : format.format(seconds, 'second')
+/** Words are English, as those of the pages, and a reader of English has them as in their own country. */
+const wordLocale = (): string | undefined => {
+  const own = typeof navigator === 'undefined' ? 'en' : navigator.language
+  return own.startsWith('en') ? own : 'en'
 }
 
-export const exactTime = (at: Date, locale?: string): string =>
+/** `5 minutes ago`. A month is never `next month`, which may begin tomorrow. */
+export function relativeTime(at: Date, now: Date, locale = wordLocale()): string {
+  const seconds = Math.round((at.getTime() - now.getTime()) / 1000)
+  const unit = UNITS.find(([, size]) => Math.abs(seconds) >= size)
+  const isLong = unit?.[0] === 'month' || unit?.[0] === 'year'
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: isLong ? 'always' : 'auto' })
+  // An age is of whole units; what was set to end in a week ends in 7 days a second later, too.
+  const count = (size: number) => (seconds < 0 ? Math.trunc(seconds / size) : Math.round(seconds / size))
+  return unit ? format.format(count(unit[1]), unit[0]) : format.format(seconds, 'second')
+}
+
+export const exactTime = (at: Date, locale = wordLocale()): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(at)
 
-/** `2026-01-31`, a day in UTC, as `Jan 31`, in the reader's locale. */
-export const shortDay = (day: string, locale?: string): string =>
+/** `2026-01-31`, a day in UTC, as `Jan 31`. */
+export const shortDay = (day: string, locale = wordLocale()): string =>
   new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(new Date(day))

@@ -65,7 +65,7 @@ const deliveryColumns = (webhookId: string): Column<Delivery>[] => [
   },
   { title: columns.state, width: '7rem', cell: ({ state }) => <DeliveryBadge state={state} /> },
   { title: columns.type, width: '11rem', cell: ({ type }) => type },
-  { title: columns.subject, width: '8rem', cell: (delivery) => <Subject {...delivery} /> },
+  { title: columns.subject, width: '11rem', cell: (delivery) => <Subject {...delivery} /> },
   { title: columns.attempts, width: '6.5rem', isRight: true, cell: ({ attempts }) => attempts },
   {
     title: columns.last,

@@ -13,7 +13,6 @@ import { Time } from '../../ui/time'
 import { callOutcome } from '../call-outcome'
 import { useCalls, useChainName } from '../data'
 import { FREE_PLAN_ID } from '../free-plan'
-import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 
 const CSV_ROWS = 10_000
@@ -56,17 +55,8 @@ function OutcomeBadge({ outcome }: { outcome: string }) {
 }
 
 export default function Calls() {
-  const { connected } = useWallet()
   return (
-    <Page
-      title={texts.title}
-      text={texts.text}
-      actions={
-        connected && (
-          <CsvButton path={`/history/${connected.address}?limit=${CSV_ROWS}`} fileName="calls.csv" />
-        )
-      }
-    >
+    <Page title={texts.title} text={texts.text}>
       <WithWallet>{({ address }) => <CallRows address={address} />}</WithWallet>
     </Page>
   )
@@ -76,8 +66,9 @@ function CallRows({ address }: { address: string }) {
   const pages = useCalls(address)
   return (
     <>
-      <Group justify="flex-end" mb="xs">
+      <Group justify="flex-end" gap="xs">
         <RefreshButton pages={pages} />
+        <CsvButton path={`/history/${address}?limit=${CSV_ROWS}`} fileName="calls.csv" />
       </Group>
       <PagedRows
         label={texts.title}

@@ -6,24 +6,14 @@ import { Page } from '../../ui/page'
 import { PagedRows } from '../../ui/paged-rows'
 import { RefreshButton } from '../../ui/refresh-button'
 import { usePayments, usePlans } from '../data'
-import { useWallet } from '../wallets/wallet-context'
 import { WithWallet } from '../wallets/with-wallet'
 import { paymentColumns } from './payment-columns'
 
 const CSV_ROWS = 10_000
 
 export default function Payments() {
-  const { connected } = useWallet()
   return (
-    <Page
-      title={buyer.payments.title}
-      text={buyer.payments.text}
-      actions={
-        connected && (
-          <CsvButton path={`/payments/${connected.address}?limit=${CSV_ROWS}`} fileName="payments.csv" />
-        )
-      }
-    >
+    <Page title={buyer.payments.title} text={buyer.payments.text}>
       <WithWallet>{({ address }) => <PaymentRows address={address} />}</WithWallet>
     </Page>
   )
@@ -34,8 +24,9 @@ function PaymentRows({ address }: { address: string }) {
   const { data: plans } = usePlans()
   return (
     <>
-      <Group justify="flex-end" mb="xs">
+      <Group justify="flex-end" gap="xs">
         <RefreshButton pages={pages} />
+        <CsvButton path={`/payments/${address}?limit=${CSV_ROWS}`} fileName="payments.csv" />
       </Group>
       <PagedRows
         label={buyer.payments.title}

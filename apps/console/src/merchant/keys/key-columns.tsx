@@ -64,8 +64,8 @@ export const keyColumns = (revoke: (clientId: string) => Promise<void>): Column<
       </Text>
     ),
   },
-  { title: columns.createdAt, width: '7.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { title: columns.expiresAt, width: '7.5rem', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+  { title: columns.createdAt, width: '8.25rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: columns.expiresAt, width: '7rem', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
   {
     title: columns.actions,
     width: '6rem',

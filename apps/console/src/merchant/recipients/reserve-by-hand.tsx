@@ -77,7 +77,7 @@ function SignatureForm({ challenge, ecosystem }: Props) {
         <Text size="sm" fw={500}>
           {texts.signedText}
         </Text>
-        <Code label={texts.signedText} text={challenge.message} />
+        <Code label={texts.signedText} text={challenge.message} isWrapped />
         <Text size="sm" c="dimmed">
           {texts.validOnce}
         </Text>

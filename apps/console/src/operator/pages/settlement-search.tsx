@@ -31,6 +31,7 @@ export function SettlementSearch({ filters, apply }: Props) {
           value={filters.state}
           onChange={(state) => state && apply(withState(filters, state as ListedState))}
           allowDeselect={false}
+          maxDropdownHeight={400}
           w={260}
         />
         {isSearched(filters) && (

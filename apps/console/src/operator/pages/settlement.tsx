@@ -35,7 +35,14 @@ export function Settlement({ id }: { id: string }) {
       </Page>
     )
   return (
-    <Page title={texts.title(id)}>
+    <Page
+      title={texts.title(id)}
+      actions={
+        <Anchor component={Link} href="/operator/settlements">
+          {texts.toList}
+        </Anchor>
+      }
+    >
       <Loaded query={settlement}>
         {(found) => (
           <Stack gap="lg">
@@ -56,6 +63,9 @@ export function Settlement({ id }: { id: string }) {
 }
 
 const isAbsent = (error: unknown) => isApiError(error) && (error.status === 404 || error.status === 400)
+
+/** The service writes a clause. */
+const sentence = (clause: string) => `${clause.slice(0, 1).toUpperCase()}${clause.slice(1)}.`
 
 const OPEN_STATES = ['claimed', 'signed', 'reversed']
 
@@ -83,7 +93,9 @@ function Retry({
               color={retry.data.code === 'retried' ? 'green' : 'yellow'}
               title={texts.codes[retry.data.code]}
             >
-              {retry.data.message}
+              {retry.data.code === 'retried'
+                ? texts.retried[state === 'claimed' ? 'claimed' : 'signed']
+                : sentence(retry.data.message)}
             </Alert>
           )}
         </Status>

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, PasswordInput, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import { operator } from '../../texts'
+import { operator, shared } from '../../texts'
 import { Failure } from '../../ui/failure'
 import { Page } from '../../ui/page'
 import { isUnauthorized, useAdmin } from '../admin'
@@ -19,7 +19,12 @@ export function SignIn() {
     <Page title={texts.title} text={texts.text}>
       <form onSubmit={form.onSubmit((values) => signingIn.mutate(values))}>
         <Stack maw={420}>
-          <PasswordInput label={texts.token} autoComplete="off" {...form.getInputProps('token')} />
+          <PasswordInput
+            label={texts.token}
+            autoComplete="off"
+            visibilityToggleButtonProps={{ 'aria-label': shared.showText, tabIndex: 0 }}
+            {...form.getInputProps('token')}
+          />
           {signingIn.isIdle && isRefused && (
             <Alert color="yellow" role="alert">
               {texts.ended}

@@ -25,34 +25,34 @@ function stateOf({ error, isLow, leader, isConfigured }: OperatorSigner) {
 }
 
 const columns: Column<OperatorSigner>[] = [
-  { title: texts.network, width: 'minmax(8rem, 0.8fr)', cell: ({ network }) => network },
+  { title: texts.network, width: 'minmax(8.25rem, 0.8fr)', cell: ({ network }) => network },
   {
     title: texts.address,
-    width: 'minmax(13rem, 1fr)',
+    width: '12.5rem',
     cell: ({ address, network }) => <Identifier value={address} href={addressUrl(network, address)} />,
   },
-  { title: texts.state, width: '10.5rem', cell: stateOf },
+  { title: texts.state, width: '11rem', cell: stateOf },
   {
     title: texts.balance,
-    width: 'minmax(11rem, 1fr)',
+    width: 'minmax(9.5rem, 1fr)',
     isRight: true,
     cell: (signer) => native(signer, signer.balance),
   },
   {
     title: texts.threshold,
-    width: 'minmax(9rem, 0.9fr)',
+    width: 'minmax(8.25rem, 0.7fr)',
     isRight: true,
     cell: (signer) => native(signer, signer.threshold),
   },
   {
     title: texts.pending,
-    width: 'minmax(6rem, 0.5fr)',
+    width: '5.5rem',
     isRight: true,
     cell: ({ pendingTransactions }) => pendingTransactions ?? '?',
   },
   {
     title: texts.leader,
-    width: 'minmax(9rem, 1.2fr)',
+    width: 'minmax(6.5rem, 1.2fr)',
     cell: ({ leader }) => <span title={leader ?? ''}>{leader ?? texts.none}</span>,
   },
 ]

@@ -79,6 +79,8 @@ describeInBrowser('the console of a buyer', () => {
 
     await page.getByRole('link', { name: 'Calls', exact: true }).click()
     await page.getByRole('table').getByText('eth_chainId').waitFor()
+    // The chain has one name, whatever a record calls it.
+    await page.getByRole('table').getByText('base-sepolia').first().waitFor()
     await page.getByRole('link', { name: 'Payments', exact: true }).click()
     await page.getByRole('table').getByText('credited').waitFor()
     await page.close()

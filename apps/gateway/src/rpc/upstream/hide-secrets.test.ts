@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { hideSecrets } from './hide-secrets'
 
 const secrets = ['first/secret/longer', 'first/secret']
@@ -42,4 +43,16 @@ test('a stream is cut off where its source breaks, and its source is closed with
   const closed = new Promise((resolve) => void open.on('close', () => resolve('closed')))
   left.rest.destroy()
   expect(await closed).toBe('closed')
+})
+
+const compressed = gzipSync(written)
+
+test.each([
+  ['is not compressed', Buffer.from(written), 'gzip'],
+  ['ends too early', compressed.subarray(0, -9), 'gzip'],
+  ['is in another encoding', compressed, 'br'],
+  ['is in an unknown encoding', compressed, 'zstd'],
+])('an answer that is said to be compressed and %s is none', async (_, body, encoding) => {
+  const answer = { status: 200, headers: { 'content-encoding': encoding }, body, rest: undefined }
+  expect(await hideSecrets({ outcome: 'answered', answer }, secrets)).toEqual({ outcome: 'reset' })
 })

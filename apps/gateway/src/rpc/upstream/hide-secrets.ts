@@ -1,6 +1,6 @@
 import { pipeline, Readable, Transform, type Duplex } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { readBody } from './read-body'
+import { readContent } from './read-body'
 import { createSecretPattern, type SecretPattern } from './secret-pattern'
 import { type Answer, type UpstreamExchange } from './upstream-exchange'
 
@@ -61,8 +61,9 @@ async function decode(answer: Answer): Promise<Answer | undefined> {
     return { status, headers, body, rest }
   const decompressor = decompressors[String(encoding).toLowerCase()]
   if (!decompressor) return undefined
-  const content = await readBody(answer, MAX_DECODED_BYTES)
-  if (content) return { status, headers, body: content, rest: undefined }
+  const content = await readContent(answer, MAX_DECODED_BYTES)
+  if (content === 'unreadable') return undefined
+  if (content !== 'too_long') return { status, headers, body: content, rest: undefined }
   const compressed = Readable.from(chunksOf(answer), { objectMode: false })
   return { status, headers, body: EMPTY, rest: through(compressed, decompressor()) }
 }

@@ -33,15 +33,24 @@ export function readShortBody(answer: Answer, maxBytes: number): Buffer | undefi
 
 /** Does what {@link readShortBody} does, for answers whose compressed form may be longer. */
 export async function readBody(answer: Answer, maxBytes: number): Promise<Buffer | undefined> {
+  const content = await readContent(answer, maxBytes)
+  return Buffer.isBuffer(content) ? content : undefined
+}
+
+/** `unreadable`: the whole answer is there, and is not what its encoding says. */
+export async function readContent(
+  answer: Answer,
+  maxBytes: number,
+): Promise<Buffer | 'too_long' | 'unreadable'> {
   const { body, rest } = answer
-  if (rest) return undefined
+  if (rest) return 'too_long'
   const encoding = encodingOf(answer)
-  if (encoding === 'identity') return body.length <= maxBytes ? body : undefined
-  if (!isKnown(encoding)) return undefined
+  if (encoding === 'identity') return body.length <= maxBytes ? body : 'too_long'
+  if (!isKnown(encoding)) return 'unreadable'
   try {
     return await decompressors[encoding](body, { maxOutputLength: maxBytes })
-  } catch {
-    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too_long' : 'unreadable'
   }
 }
 

@@ -9,6 +9,8 @@ test.each([
   ['state=settled&endedWithinHours=24', { state: 'settled', endedWithinHours: '24' }],
   ['payer=0xa', { state: 'any', payer: '0xa' }],
   ['state=open&payer=0xa', { state: 'open' }],
+  ['payer=0xa&from=soon&to=2026-13-01', { state: 'any', payer: '0xa' }],
+  ['from=2026-01-31&to=12026-01-31', { state: 'any', from: '2026-01-31' }],
 ])('the address %s shows %j', (search, filters) => {
   expect(readFilters(new URLSearchParams(search))).toEqual(filters)
 })

@@ -15,12 +15,16 @@ export const isSearched = ({ state }: Pick<Filters, 'state'>): boolean => search
 
 const isState = (text: string): text is ListedState => Object.hasOwn(operator.settlements.states, text)
 
+const isDayName = (name: SearchName) => name === 'from' || name === 'to'
+
+const isDay = (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00`))
+
 /** A search without a state is one of any state. What no list can be filtered by is ignored. */
 export function readFilters(query: URLSearchParams): Filters {
   const given = Object.fromEntries(
     searchNames.flatMap((name) => {
       const value = query.get(name) ?? ''
-      return value === '' ? [] : [[name, value]]
+      return value === '' || (isDayName(name) && !isDay(value)) ? [] : [[name, value]]
     }),
   )
   const state = query.get('state') ?? ''

@@ -6,6 +6,7 @@ import { createFreeCredits, type FreeLimits } from '../accounts/free-credits'
 import { createLedgerMetrics } from '../accounts/ledger-metrics'
 import { balanceOf, randomAddress } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
+import { waitForLockWaiter } from '../testing/ledgers'
 import { blockNumber, offerIn, post } from '../testing/plain'
 import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
@@ -76,6 +77,8 @@ const giver = (limits: Partial<FreeLimits>, { database, log } = gateway) =>
     metrics: createLedgerMetrics(createMetrics()),
     logger: log.logger,
   })
+
+type Giver = ReturnType<typeof giver>
 
 describe('a new wallet', () => {
   test('calls free of charge after its sign-in, which credits, history and CSV show as plan 0', async () => {
@@ -241,6 +244,21 @@ describe('an address', () => {
     ).toEqual([200, 200, 200, 402])
   })
 
+  test('calls with what came back, when all of its day was given', async () => {
+    const client = from()
+    const broken = await gateway.chain(await getRefusingUrl())
+    const before = await givenToday()
+    await call(
+      client,
+      times(PER_ADDRESS, () => blockNumber),
+      `/v1/${broken}`,
+    )
+    expect((await givenToday()) - before).toBe(PER_ADDRESS)
+    const answers = []
+    for (let count = 0; count <= PER_ADDRESS; count++) answers.push(await call(client))
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 402])
+  })
+
   test('shares its credits of a day with its new wallets', async () => {
     const client = from()
     const wallets = await Promise.all(times(20, () => signIn({ client })))
@@ -307,6 +325,30 @@ describe('however many requests race on two replicas', () => {
     const before = await givenToday()
     await Promise.all(times(20, (i) => signIn({ wallet, api: replicas[i % 2]!.api, client: from() })))
     expect([await freeOf(wallet.address), (await givenToday()) - before]).toEqual([2n, 2])
+  })
+
+  test.each([
+    ['a wallet', async (to: Giver) => to.giveToWallet(randomAddress(), '203.0.113.201')],
+    ['an address', async (to: Giver) => to.giveToAddress('203.0.113.202', 1)],
+  ])('%s gets nothing of what another replica is about to give', async (_, give) => {
+    await call(from())
+    const before = await givenToday()
+    const limits = {
+      FREE_CREDITS_PER_WALLET: 2,
+      FREE_CREDITS_PER_ADDRESS: 3,
+      FREE_CREDITS_PER_DAY: before + 1,
+    }
+    const other = await replica.pool.connect()
+    await other.query('BEGIN')
+    await other.query('SELECT FROM free_credit_days FOR UPDATE')
+    const giving = give(giver(limits))
+    await waitForLockWaiter(gateway.pool)
+    await other.query('UPDATE free_credit_days SET given = given + 1')
+    await other.query('COMMIT')
+    other.release()
+    await giving
+    expect(await givenToday()).toBe(before + 1)
+    await gateway.pool.query('UPDATE free_credit_days SET given = given - 1')
   })
 
   test('all wallets and addresses together get the rest of the day', async () => {

@@ -1,8 +1,9 @@
-import { Button, Group, Select, Text, TextInput } from '@mantine/core'
-import { IconSearch, IconX } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
+import { Button, Group, Select, Text } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
 import { useLocation } from 'wouter'
 import { merchant } from '../../texts'
+import { DayRange } from '../../ui/day-range'
+import { SearchField } from '../../ui/search-field'
 import { useKeyTitles } from '../keys/use-client-keys'
 import { useNetworkNames } from '../use-networks'
 import { type Filters, isSettlementId, searched, searchNameOf, searchNames, withSearch } from './filters'
@@ -50,20 +51,7 @@ export function FilterBar({ filters, apply }: Props) {
           searchable
           className="wide"
         />
-        <TextInput
-          label={texts.from}
-          type="date"
-          value={filters.from ?? ''}
-          max={filters.to ?? ''}
-          onChange={({ currentTarget }) => set('from')(currentTarget.value)}
-        />
-        <TextInput
-          label={texts.to}
-          type="date"
-          value={filters.to ?? ''}
-          min={filters.from ?? ''}
-          onChange={({ currentTarget }) => set('to')(currentTarget.value)}
-        />
+        <DayRange texts={texts} range={filters} set={(name, day) => set(name)(day)} />
         {!isEmpty && (
           <Button variant="subtle" leftSection={<IconX size={16} aria-hidden />} onClick={() => apply({})}>
             {texts.clear}
@@ -82,33 +70,15 @@ const withCurrent = (known: readonly string[], current: string | undefined) =>
 function SearchBox({ filters, apply }: Props) {
   const [, navigate] = useLocation()
   const current = searched(filters)
-  const [text, setText] = useState(current?.text ?? '')
-  useEffect(() => setText(current?.text ?? ''), [current?.text])
 
-  function submit(event: { preventDefault: () => void }) {
-    event.preventDefault()
-    const wanted = text.trim()
-    if (isSettlementId(wanted)) navigate(`/settlements/${wanted}`)
-    else apply(withSearch(filters, wanted === '' ? undefined : { name: searchNameOf(wanted), text: wanted }))
+  function search(text: string) {
+    if (isSettlementId(text)) navigate(`/settlements/${text}`)
+    else apply(withSearch(filters, text === '' ? undefined : { name: searchNameOf(text), text }))
   }
 
   return (
-    <form onSubmit={submit}>
-      <Group gap="xs" align="flex-end">
-        <TextInput
-          label={texts.search}
-          placeholder={texts.placeholder}
-          leftSection={<IconSearch size={16} aria-hidden />}
-          type="search"
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-          flex={1}
-          miw={0}
-          spellCheck={false}
-          autoComplete="off"
-        />
-        <Button type="submit">{texts.find}</Button>
-      </Group>
+    <>
+      <SearchField texts={texts} current={current?.text ?? ''} search={search} />
       {current !== undefined && (
         <Group gap="xs" mt={6}>
           <Text size="sm" c="dimmed">
@@ -129,7 +99,7 @@ function SearchBox({ filters, apply }: Props) {
             ))}
         </Group>
       )}
-    </form>
+    </>
   )
 }
 

@@ -1,8 +1,9 @@
-import { Button, Group, Select, TextInput } from '@mantine/core'
-import { IconSearch, IconX } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
+import { Button, Group, Select } from '@mantine/core'
+import { IconX } from '@tabler/icons-react'
 import { useLocation } from 'wouter'
 import { operator } from '../../texts'
+import { DayRange } from '../../ui/day-range'
+import { SearchField } from '../../ui/search-field'
 import {
   type Filters,
   isSearched,
@@ -48,20 +49,7 @@ export function SettlementSearch({ filters, apply }: Props) {
               clearable
               w={200}
             />
-            <TextInput
-              label={texts.from}
-              type="date"
-              value={filters.from ?? ''}
-              max={filters.to ?? ''}
-              onChange={({ currentTarget }) => set('from')(currentTarget.value)}
-            />
-            <TextInput
-              label={texts.to}
-              type="date"
-              value={filters.to ?? ''}
-              min={filters.from ?? ''}
-              onChange={({ currentTarget }) => set('to')(currentTarget.value)}
-            />
+            <DayRange texts={texts} range={filters} set={(name, day) => set(name)(day)} />
             <Button
               variant="subtle"
               leftSection={<IconX size={16} aria-hidden />}
@@ -81,34 +69,12 @@ const withCurrent = (hours: string | undefined) =>
 
 function SearchBox({ filters, apply }: Props) {
   const [, navigate] = useLocation()
-  const current = filters.transaction ?? filters.payer ?? ''
-  const [text, setText] = useState(current)
-  useEffect(() => setText(current), [current])
 
-  function submit(event: { preventDefault: () => void }) {
-    event.preventDefault()
-    const wanted: Wanted = text.trim() === '' ? {} : wantedBy(text.trim())
+  function search(text: string) {
+    const wanted: Wanted = text === '' ? {} : wantedBy(text)
     if (wanted.id !== undefined) navigate(`/operator/settlements/${wanted.id}`)
     else apply(withSearch(filters, { transaction: '', payer: '', ...wanted }))
   }
 
-  return (
-    <form onSubmit={submit}>
-      <Group gap="xs" align="flex-end" wrap="nowrap">
-        <TextInput
-          label={texts.search}
-          placeholder={texts.placeholder}
-          leftSection={<IconSearch size={16} aria-hidden />}
-          type="search"
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-          flex={1}
-          miw={0}
-          spellCheck={false}
-          autoComplete="off"
-        />
-        <Button type="submit">{texts.find}</Button>
-      </Group>
-    </form>
-  )
+  return <SearchField texts={texts} current={filters.transaction ?? filters.payer ?? ''} search={search} />
 }

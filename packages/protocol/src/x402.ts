@@ -58,7 +58,7 @@ export const SettleRequest = VerifyRequest.extend({
   x402Version: z.number().optional(),
   extensions: z
     .record(z.string(), z.unknown())
-    .optional()
+    .nullish()
     .describe(
       'Not of the specification. `bazaar`, as in version 2: the paid URL takes payments of both versions, and is listed for clients of version 2, too.',
     ),

@@ -179,6 +179,12 @@ describe('2. Payment requirements', () => {
     expect(await settle(sent)).toMatchObject({ success: true })
   })
 
+  test('extensions that are null, which version 1 has not, are taken', async () => {
+    const sent = { ...(await payment()), extensions: null }
+    expect(await verify(sent)).toMatchObject({ isValid: true })
+    expect(await settle(sent)).toMatchObject({ success: true })
+  })
+
   test('network | a name, a chain id or CAIP-2, each beside each; answers use the name', async () => {
     const spellings = ['base-sepolia', '84532', 'eip155:84532']
     const payer = await newPayer(rpcUrl)

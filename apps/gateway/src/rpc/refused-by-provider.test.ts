@@ -118,6 +118,17 @@ describe('a batch that is refused in part', () => {
     expect(second.requests[0]?.headers['accept-encoding']).toBeUndefined()
   })
 
+  test('says that a query is too large, if the next provider refuses the rest as a whole for that', async () => {
+    const first = await startUpstream(says([result(1), limited('b'), result(3)]))
+    const second = await startUpstream(says(tooLarge()))
+    const { call } = await customer()
+    const answer = await call({ chain_id: await gateway.chain(first.url, second.url), payload })
+    expect((answer.body as object[])[1]).toMatchObject({
+      id: 'b',
+      error: { message: expect.stringMatching(/too large/) as string },
+    })
+  })
+
   test('is not sent again if it cannot be told which entry was refused', async () => {
     const first = await startUpstream(says([limited(1), result(3)]))
     const second = await startUpstream(says([result(1)]))

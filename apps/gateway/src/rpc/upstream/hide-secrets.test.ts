@@ -45,6 +45,14 @@ test('a stream is cut off where its source breaks, and its source is closed with
   expect(await closed).toBe('closed')
 })
 
+test('secrets are hidden in headers', async () => {
+  const headers = { etag: `"${secrets[1]}"`, link: ['a', `b/${secrets[0]}`] }
+  const answer = { status: 200, headers, body: Buffer.alloc(0), rest: undefined }
+  expect(await hideSecrets({ outcome: 'answered', answer }, secrets)).toMatchObject({
+    answer: { headers: { etag: `"${'*'.repeat(12)}"`, link: ['a', `b/${'*'.repeat(19)}`] } },
+  })
+})
+
 const compressed = gzipSync(written)
 
 test.each([

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, startProcess } from '@tollgate/processes'
+import { loadStreamModule } from '@tollgate/e2e/testing/nginx'
 import { until } from '@tollgate/e2e/testing/paying'
 
 /** `host:port` of each replica that gets requests. */
@@ -14,7 +14,6 @@ export type Endpoints = { gateway: readonly string[]; facilitator: readonly stri
  */
 export type Retries = 'none' | 'unsent'
 
-const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
 const NOWHERE = '127.0.0.1:1'
 const NEEDED = `This scenario needs nginx and its stream module on this machine:
   apt-get install -y --no-install-recommends nginx-light libnginx-mod-stream`
@@ -23,17 +22,21 @@ const NEEDED = `This scenario needs nginx and its stream module on this machine:
  * Starts nginx in front of both services: an HTTP proxy for each, as an Ingress is, and a TCP proxy for the gateways' connections to
  * the facilitators, as a Kubernetes Service is: an open connection stays with its replica, also after that got no new ones.
  *
- * @throws Error if nginx is missing
+ * @throws Error if nginx or its stream module is missing
  */
 export async function startNginx(retries: Retries) {
-  if (spawnSync('nginx', ['-v']).error) throw new Error(NEEDED)
+  const loadModule = loadStreamModule()
+  if (loadModule === undefined) throw new Error(NEEDED)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-nginx-'))
   const ports = { gateway: await freePort(), facilitator: await freePort(), service: await freePort() }
   const at = (name: string) => join(folder, name)
   mkdirSync(at('temp'))
   let generation = 0
   const write = (endpoints: Endpoints) =>
-    writeFileSync(at('nginx.conf'), configuration({ ports, endpoints, retries, generation: ++generation }))
+    writeFileSync(
+      at('nginx.conf'),
+      configuration({ ports, endpoints, retries, loadModule, generation: ++generation }),
+    )
   write({ gateway: [], facilitator: [] })
   const server = await startProcess({
     name: 'nginx',
@@ -87,9 +90,11 @@ function configuration(parts: {
   ports: Ports
   endpoints: Endpoints
   retries: Retries
+  /** The line that loads the stream module. */
+  loadModule: string
   generation: number
 }): string {
-  const { ports, retries, generation } = parts
+  const { ports, retries, loadModule, generation } = parts
   const { gateway, facilitator } = parts.endpoints
   const servers = (hosts: readonly string[]) =>
     (hosts.length > 0 ? hosts : [NOWHERE]).map((host) => `server ${host} max_fails=0;`).join(' ')
@@ -101,8 +106,7 @@ function configuration(parts: {
     location / { proxy_pass http://${name}; }
   }`
   const user = process.getuid?.() === 0 ? 'user root;\n' : ''
-  const module = existsSync(STREAM_MODULE) ? `load_module ${STREAM_MODULE};\n` : ''
-  return `${user}${module}daemon off;
+  return `${user}${loadModule}daemon off;
 worker_processes 1;
 pid nginx.pid;
 events { worker_connections 4096; }

@@ -4,6 +4,10 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
 
 const { FACILITATOR, CLIENT_ID, CLIENT_TOKEN, PAY_TO, PORT = '4021' } = process.env
+if (!/^0x[0-9a-fA-F]{40}$/.test(PAY_TO)) {
+  console.error('PAY_TO must be the address that receives payments: 0x and 40 hex digits')
+  process.exit(1)
+}
 const key = { 'X-Client-ID': CLIENT_ID, 'X-Client-Token': CLIENT_TOKEN }
 const facilitator = new HTTPFacilitatorClient({
   url: `${FACILITATOR}/api/v2`,

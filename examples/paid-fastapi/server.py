@@ -1,4 +1,5 @@
 import os
+import re
 
 import uvicorn
 from fastapi import FastAPI
@@ -7,6 +8,9 @@ from x402.http.middleware.fastapi import payment_middleware
 from x402.mechanisms.evm.exact.server import ExactEvmScheme
 from x402.server import x402ResourceServer
 
+PAY_TO = os.environ["PAY_TO"]
+if not re.fullmatch("0x[0-9a-fA-F]{40}", PAY_TO):
+    raise SystemExit("PAY_TO must be the address that receives payments: 0x and 40 hex digits")
 key = {"X-Client-ID": os.environ["CLIENT_ID"], "X-Client-Token": os.environ["CLIENT_TOKEN"]}
 facilitator = HTTPFacilitatorClient(
     {
@@ -16,7 +20,7 @@ facilitator = HTTPFacilitatorClient(
 )
 server = x402ResourceServer(facilitator).register("eip155:84532", ExactEvmScheme())
 option = PaymentOption(
-    scheme="exact", price="$0.01", network="eip155:84532", pay_to=os.environ["PAY_TO"]
+    scheme="exact", price="$0.01", network="eip155:84532", pay_to=PAY_TO
 )
 
 app = FastAPI()

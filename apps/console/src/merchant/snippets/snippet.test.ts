@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { merchant } from '../../texts'
 import { frameworks, snippetOf, type Framework, type Offer } from './snippet'
 
 const ROOT = join(__dirname, '../../../../..')
@@ -31,9 +33,8 @@ const asInExample: Record<Framework, (code: string) => string> = {
       .replace('TOKEN }', 'TOKEN, PAY_TO }'),
   fastapi: (code) =>
     code
-      .replace(/FACILITATOR = .*\nPAY_TO = .*\n/, '')
-      .replace('{FACILITATOR}', `{os.environ['FACILITATOR']}`)
-      .replace('pay_to=PAY_TO', 'pay_to=os.environ["PAY_TO"]'),
+      .replace(/FACILITATOR = .*\nPAY_TO = .*\n/, 'PAY_TO = os.environ["PAY_TO"]\n')
+      .replace('{FACILITATOR}', `{os.environ['FACILITATOR']}`),
 }
 
 const examples: Record<Framework, string> = {
@@ -57,7 +58,9 @@ test.each(frameworks)(
 
 test.each(frameworks)('the versions for %s are those that are tested', (framework) => {
   const { install } = snippetOf(framework, offer)
-  const tested = read('pnpm-workspace.yaml') + read('examples/paid-fastapi/requirements.txt')
+  // The example also installs the extra for the programs of docs/clients.md.
+  const requirements = read('examples/paid-fastapi/requirements.txt').replace('extensions,', '')
+  const tested = read('pnpm-workspace.yaml') + requirements
   for (const one of install.split(' ').slice(2)) {
     const [, name = '', version = ''] =
       /^'?(.+?)==?=?([\d.]+)'?$/.exec(one.replace(/@(?=[\d.]+$)/, '==')) ?? []
@@ -78,6 +81,31 @@ test.each(frameworks)(
     expect(code).not.toContain('$1.5')
   },
 )
+
+const hasPython = spawnSync('python3', ['--version']).status === 0
+
+describe.each(frameworks)('the snippet for %s without a recipient', (framework) => {
+  const isPython = framework === 'fastapi'
+  /** Its lines between the imports and the client of the facilitator. */
+  const start = (payTo: string) => {
+    const { code } = snippetOf(framework, { ...offer, payTo })
+    const [lines = ''] = /^(const )?FACILITATOR = [^]*?(?=^(const )?key = )/m.exec(code) ?? []
+    return isPython
+      ? spawnSync('python3', ['-c', `import re\n${lines}`], { encoding: 'utf8' })
+      : spawnSync(process.execPath, ['--input-type=module', '-e', lines], { encoding: 'utf8' })
+  }
+  const testHere = isPython && !hasPython ? test.skip : test
+
+  testHere('stops with a sentence', () => {
+    const { status, stderr } = start(merchant.snippets.placeholder)
+    expect(status).toBe(1)
+    const sentence = 'PAY_TO must be the address that receives payments: 0x and 40 hex digits\n'
+    // Next.js shows an error with its stack.
+    if (framework === 'next') expect(stderr).toContain(`Error: ${sentence}`)
+    else expect(stderr).toBe(sentence)
+    expect(start(offer.payTo)).toMatchObject({ status: 0, stderr: '' })
+  })
+})
 
 test('a quote in a value ends no string', () => {
   expect(snippetOf('express', { ...offer, payTo: `a'b\\` }).code).toContain(`const PAY_TO = 'a\\'b\\\\'`)

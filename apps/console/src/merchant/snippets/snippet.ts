@@ -47,10 +47,24 @@ function priceInScript(offer: Offer): string {
   return `{ asset: ${quoted(address)}, amount: '${amountOf(offer)}', extra: ${domain} }`
 }
 
-const clientOf = ({ facilitator, payTo }: Offer, environment: string) => `\
+/** The page writes no address into the snippet until its reader has entered one. */
+const PAY_TO_NEEDED = 'PAY_TO must be the address that receives payments: 0x and 40 hex digits'
+
+const exitWithoutAddress = `\
+if (!/^0x[0-9a-fA-F]{40}$/.test(PAY_TO)) {
+  console.error('${PAY_TO_NEEDED}')
+  process.exit(1)
+}`
+
+const throwWithoutAddress = `\
+if (!/^0x[0-9a-fA-F]{40}$/.test(PAY_TO))
+  throw new Error('${PAY_TO_NEEDED}')`
+
+const clientOf = ({ facilitator, payTo }: Offer, environment: string, check: string) => `\
 const FACILITATOR = ${quoted(facilitator)}
 const PAY_TO = ${quoted(payTo)}
 const { ${environment} } = process.env
+${check}
 const key = { 'X-Client-ID': CLIENT_ID, 'X-Client-Token': CLIENT_TOKEN }
 const facilitator = new HTTPFacilitatorClient({
   url: \`\${FACILITATOR}/api/v2\`,
@@ -69,7 +83,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
 
-${clientOf(offer, WITH_PORT)}
+${clientOf(offer, WITH_PORT, exitWithoutAddress)}
 ${serverOf(offer)}
 
 const app = express()
@@ -85,7 +99,7 @@ import { paymentMiddleware, x402ResourceServer } from '@x402/hono'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 
-${clientOf(offer, WITH_PORT)}
+${clientOf(offer, WITH_PORT, exitWithoutAddress)}
 ${serverOf(offer)}
 
 const app = new Hono()
@@ -102,7 +116,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { withX402, x402ResourceServer } from '@x402/next'
 import { NextResponse } from 'next/server'
 
-${clientOf(offer, 'CLIENT_ID, CLIENT_TOKEN')}
+${clientOf(offer, 'CLIENT_ID, CLIENT_TOKEN', throwWithoutAddress)}
 ${serverOf(offer)}
 
 const weather = async () => NextResponse.json({ weather: 'sunny' })
@@ -122,6 +136,7 @@ function priceInPython(offer: Offer): string {
 
 const fastapi = (offer: Offer) => `\
 import os
+import re
 
 import uvicorn
 from fastapi import FastAPI
@@ -133,6 +148,8 @@ from x402.server import x402ResourceServer
 
 FACILITATOR = ${pythonText(offer.facilitator)}
 PAY_TO = ${pythonText(offer.payTo)}
+if not re.fullmatch("0x[0-9a-fA-F]{40}", PAY_TO):
+    raise SystemExit("${PAY_TO_NEEDED}")
 key = {"X-Client-ID": os.environ["CLIENT_ID"], "X-Client-Token": os.environ["CLIENT_TOKEN"]}
 facilitator = HTTPFacilitatorClient(
     {

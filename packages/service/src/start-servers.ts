@@ -31,11 +31,16 @@ export async function startServers(
   const metricsServer = await metrics.listen({
     port: environment.METRICS_PORT,
     host: environment.METRICS_HOST,
+    variable: 'METRICS_PORT',
   })
   closing.add('metrics server', () => metricsServer.close())
 
   const server = createServer(app, maxHeaderBytes === undefined ? {} : { maxHeaderBytes })
-  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
+  const { port } = await listen(server, {
+    port: environment.PORT,
+    host: environment.HOST,
+    variable: 'PORT',
+  })
   closing.add('server', async () => {
     health.stopping()
     onStopping?.()

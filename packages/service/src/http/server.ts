@@ -100,13 +100,14 @@ function limitUnread(this: http.ServerResponse) {
   if (socket.writableLength > 0) socket.setTimeout(UNREAD_TIMEOUT_MS)
 }
 
+/** `variable`: the name of the variable that sets the port. */
+export type ListenAddress = { port: number; host?: string | undefined; variable?: string }
+
 /** Listens on the port; 0 takes any free one. @throws ConfigurationError if the port is unavailable */
-export function listen(
-  server: http.Server,
-  { port, host }: { port: number; host?: string | undefined },
-): Promise<{ port: number }> {
+export function listen(server: http.Server, address: ListenAddress): Promise<{ port: number }> {
+  const { port, host } = address
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, port, host))
+    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, address))
     server.once('error', onError)
     server.listen({ port, host }, () => {
       server.off('error', onError)
@@ -156,12 +157,13 @@ export async function closeServer(
   return isClean
 }
 
-function listenError(error: NodeJS.ErrnoException, port: number, host?: string) {
+function listenError(error: NodeJS.ErrnoException, { port, host, variable }: ListenAddress) {
   const where = `port ${port}${host === undefined ? '' : ` of ${host}`}`
+  const ofPort = variable === undefined ? where : `${variable}: ${where}`
   if (error.code === 'EADDRINUSE')
-    return new ConfigurationError([`${where} is in use: stop what listens there, or set another port`])
+    return new ConfigurationError([`${ofPort} is in use: stop what listens there, or set another port`])
   if (error.code === 'EACCES')
-    return new ConfigurationError([`${where} needs rights this process lacks: set a port above 1023`])
+    return new ConfigurationError([`${ofPort} needs rights this process lacks: set a port above 1023`])
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new ConfigurationError([`${where} is not an address of this machine: set another host`])
   return error

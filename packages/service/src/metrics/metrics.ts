@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { Gauge, Registry, collectDefaultMetrics, type Metric } from 'prom-client'
 import { type CompletedRequest } from '../http/request-context'
-import { closeServer, listen } from '../http/server'
+import { closeServer, listen, type ListenAddress } from '../http/server'
 import { exposeMetrics } from './exposition'
 import { createCounter, createHistogram, type MetricOptions, type ReadableMetric } from './series'
 
@@ -52,7 +52,7 @@ export function createMetrics({ traceId = () => undefined }: { traceId?: () => s
     },
 
     /** Serves `GET /metrics` on a separate port, which must not be public. */
-    async listen(at: { port: number; host?: string | undefined }) {
+    async listen(at: ListenAddress) {
       const server = http.createServer((req, res) => {
         void respond(req, res)
       })

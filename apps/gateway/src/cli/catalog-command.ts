@@ -6,6 +6,7 @@ import { applyCatalog } from '../catalog/apply'
 import { findMissingSecrets, findOpenKeys } from '../catalog/secrets/check-secrets'
 import { parseCatalog } from '../catalog/catalog-file'
 import { hiddenPlans } from '../catalog/hidden-plans'
+import { ignoredWeights } from '../catalog/ignored-weights'
 import { CatalogError, MAX_BYTES } from '../catalog/yaml-diagnostics'
 import { Environment } from '../config'
 import { CATALOG_HELP } from './cli-help'
@@ -40,7 +41,7 @@ async function apply({ file, dryRun }: { file: string; dryRun: boolean }, io: Co
   })
   for (const line of [...missing, ...findOpenKeys(catalog)]) io.err(`warning: ${line}\n`)
   if (!catalog.plans.some(({ active }) => active)) io.err('warning: no plan is sold after this\n')
-  for (const warning of hiddenPlans(catalog)) io.err(`warning: ${warning}\n`)
+  for (const warning of [...hiddenPlans(catalog), ...ignoredWeights(catalog)]) io.err(`warning: ${warning}\n`)
   if (!catalog.providers.some(({ active }) => active)) io.err('warning: no provider serves after this\n')
   return 0
 }

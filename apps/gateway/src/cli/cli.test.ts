@@ -190,6 +190,15 @@ describe('gateway catalog apply', () => {
     })
     expect(await apply()).toEqual({ code: 0, out: changes, err: '' })
     expect(await apply()).toEqual({ code: 0, out: 'nothing changed\n', err: '' })
+    const [first, second] = ['first', 'second'].map((provider_id) =>
+      providerOf({ provider_id, chain_id: '1', rpc: ['https://node.example'] }),
+    )
+    const providers = [first, { ...second, methods: { eth_getLogs: 5 } }]
+    const weighted = fileWith(stringify({ plans: [planOf()], providers }), 'weighted.yaml')
+    expect(await gateway(['catalog', 'apply', weighted, '--dry-run'], { DATABASE_URL })).toMatchObject({
+      code: 0,
+      err: `warning: "second" of eip155:1 has eth_getLogs: 5 under methods without effect; those of the chain's first provider, "first", are charged\n`,
+    })
     const nothing = fileWith('plans: []\nproviders: []\n', 'nothing.yaml')
     expect(await gateway(['catalog', 'apply', nothing], { DATABASE_URL })).toEqual({
       code: 0,

@@ -44,9 +44,13 @@ function findNode24(): string | undefined {
 }
 
 /** `npm start` without installation and build: a separate process with its state in `folder`. The services run on the same Node. */
-function start(options: { folder: string; once?: boolean }, node = process.execPath) {
+function start(
+  options: { folder: string; once?: boolean },
+  { node = process.execPath, environment = {} }: { node?: string | undefined; environment?: object } = {},
+) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify(options)})`
-  return follow(spawn(node, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
+  const env = { ...process.env, ...environment }
+  return follow(spawn(node, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'], env }))
 }
 
 /** If another program has the port, it is in use just as well, and taken over once it is free. Returns what frees it. */
@@ -106,7 +110,9 @@ describe('npm start', () => {
     beforeAll(async () => {
       for (const port of [8080, 8081]) ends.push(await occupy(port))
       upFolder = newFolder()
-      run = start({ folder: upFolder }, node24)
+      // Each of the two wallets of the demo takes one of the address's three.
+      const environment = { FREE_CREDITS_PER_WALLET: '1', FREE_CREDITS_PER_ADDRESS: '3' }
+      run = start({ folder: upFolder }, { node: node24, environment })
       await run.said('Everything is up')
       file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
     }, 200_000)
@@ -131,6 +137,19 @@ describe('npm start', () => {
       )
       await run.said(`Port 8080 is in use by another program, so the gateway is at ${gateway.url}.`)
       await run.said(`Port 8081 is in use by another program, so the facilitator is at ${facilitator.url}.`)
+    })
+
+    test('has given away the free credits of its environment', async () => {
+      expect(run.output().match(/free calls +1 served/g)).toHaveLength(2)
+      const call = () =>
+        fetch(`${file.gateway.url}/v1/base-sepolia`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}',
+        })
+      const answers = [await call(), await call()]
+      expect(answers.map(({ status }) => status)).toEqual([200, 402])
+      expect(answers[0]?.headers.get('x-credits-remaining')).toBe('0')
     })
 
     test('has stored the payment details of each network, and ten funded wallets', () => {

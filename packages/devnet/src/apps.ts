@@ -200,6 +200,7 @@ export async function startApps(options: {
           RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
           FACILITATOR_REQUESTS_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: WIDE_LIMIT,
+          ...freeCreditsOf(process.env),
           ...overrides.environment?.(logName),
           ...replica.environment,
         }),
@@ -227,6 +228,10 @@ export async function startApps(options: {
   }
   return running.apps
 }
+
+/** The reader of docs/operate/free-first-calls.md sets them for `npm start`. */
+const freeCreditsOf = (environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith('FREE_CREDITS_')))
 
 function facilitatorEnvironment(
   state: State,

@@ -134,7 +134,7 @@ const CHOICE =
   'Calls to this chain are sold in bundles of credits. Each entry of `accepts` is one way to pay for one bundle: send the same request again with the signed payment in X-PAYMENT or PAYMENT-SIGNATURE, and the call is served at once; the other credits belong to the payer, who spends them after a sign-in'
 
 const freeCallsText = (credits: number) =>
-  `Without a payment, a network address has up to ${credits} free credits a day for calls to plain URLs; they do not cover this request. `
+  `Without a payment, a network address has up to ${credits} free credits a day for calls to plain URLs, and a day ends at midnight UTC; they do not cover this request. `
 
 /** The body of a 402 without a session: the client chooses among all plans. `accepts` has those of x402 version 1. */
 export function paymentChoice(

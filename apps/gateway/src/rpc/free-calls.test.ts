@@ -193,7 +193,7 @@ describe('an address', () => {
       [200, '0'],
       [402, undefined],
     ])
-    expect(messageOf(answers[3]!)).toMatch(/up to 3 free credits a day.*\. Calls to/)
+    expect(messageOf(answers[3]!)).toMatch(/up to 3 free credits a day.* ends at midnight UTC.*\. Calls to/)
     expect((await call(from())).status).toBe(200)
   })
 

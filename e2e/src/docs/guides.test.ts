@@ -95,6 +95,14 @@ test('docs/pricing.md runs as written: it compares the fee of a settlement with 
   expect(await reader.shell(sum!.text)).toMatch(
     /^a settlement: 0\.\d+ dollars at 1\.\d+ gwei, \d+\.\d % of a bundle of 0\.01\n.*: \d\.\d+ dollars\n$/,
   )
+  const withoutNode = startReader(folder, { RPC: 'http://127.0.0.1:1' })
+  await expect(withoutNode.shell(sum!.text)).rejects.toMatchObject({
+    stdout: '',
+    // Bash may say something of its own start before.
+    stderr: expect.stringMatching(
+      /^(.*bashrc.*\n)?The node in RPC gave no gas price: it did not answer\n$/,
+    ) as string,
+  })
 })
 
 test('docs/tokens.md shows the refusal that comes', async () => {

@@ -1,5 +1,5 @@
-import { dependsOnState as reasonDependsOnState, type ReasonCode } from '@tollgate/protocol'
-import type { Refusal } from './family'
+import { dependsOnState as reasonDependsOnState, tokenAmount, type ReasonCode } from '@tollgate/protocol'
+import type { Refusal, Terms } from './family'
 
 /** Returns why the payment is refused, or undefined. */
 export type Check<C> = (context: C) => Refusal | undefined
@@ -9,6 +9,10 @@ export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason
 /** Whether a later state of the chain could give another result: the payer gets funds, or its earlier transaction is mined. */
 export const dependsOnState = (result: { reason: ReasonCode } | object | undefined): boolean =>
   result !== undefined && 'reason' in result && reasonDependsOnState(result.reason)
+
+/** `signed`: in smallest units. */
+export const otherAmount = (signed: bigint, { amount, token }: Terms): string =>
+  `the payer signed ${tokenAmount(signed, token)}, and exactly ${tokenAmount(amount, token)} is required`
 
 export const refuseSpent = (detail: string): Refusal => ({
   ...refuse('invalid_transaction_state', detail),

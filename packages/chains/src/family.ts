@@ -110,9 +110,12 @@ export type Refusal = {
 
 /**
  * The result of the checks that need no network. `valid`: signed by the payer's own key. `not-by-key`: only a contract
- * wallet could accept the signature. `unknown`: only the chain can tell.
+ * wallet could accept the signature; `refusal` is for a payer without one. `unknown`: only the chain can tell.
  */
-export type OfflineResult = Refusal | { signature: 'valid' | 'not-by-key' | 'unknown' }
+export type OfflineResult = Refusal | OfflineSignature
+export type OfflineSignature =
+  | { signature: 'valid' | 'unknown' }
+  | { signature: 'not-by-key'; refusal: Refusal }
 
 /** A verified payment that waits for a transaction. */
 export type PendingPayment<P extends Payment = Payment> = {

@@ -112,6 +112,17 @@ describe('4. POST /rpc, request body', () => {
   })
 
   test.each([
+    ['a plain JSON-RPC request', good.payload, true],
+    ['a batch of them', [good.payload], true],
+    ['an empty object', {}, false],
+  ])('%s is 400; only the answer to JSON-RPC names its URL', async (_, body, hasHint) => {
+    const answer = await post(bearer(), body)
+    expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+    const { message } = answer.body as { message: string }
+    expect(message.endsWith('; send plain JSON-RPC to POST /v1/{chain}')).toBe(hasHint)
+  })
+
+  test.each([
     ['ecosystem', { ecosystem: 'cosmos' }],
     ['chain_id', { chain_id: '1' }],
   ])('%s | string | one that no provider serves is 404, and costs nothing', async (_, changes) => {

@@ -220,18 +220,29 @@ describe('a refused payment', () => {
   })
 
   test.each([
-    ['one unit less', { value: '9999' }, 'invalid_exact_evm_payload_authorization_value'],
-    ['nothing', { value: '0' }, 'invalid_exact_evm_payload_authorization_value'],
+    [
+      'one unit less',
+      { value: '9999' },
+      'invalid_exact_evm_payload_authorization_value',
+      /signed 0.009999 USDC, and exactly 0.01 USDC/,
+    ],
+    ['nothing', { value: '0' }, 'invalid_exact_evm_payload_authorization_value', /signed 0 USDC/],
     [
       'another recipient',
       { to: '0x0000000000000000000000000000000000000001' },
       'invalid_exact_evm_payload_recipient_mismatch',
+      /somebody else/,
     ],
-  ])('because it pays %s is refused, whatever its own requirements say', async (_, changes, reason) => {
+  ])('because it pays %s is refused, whatever its own requirements say', async (_, changes, reason, says) => {
     const wallet = gateway.wallet()
     const payment = await wallet.pay(planOf(), changes)
     const answer = await (await wallet.signIn()).call({ payment })
     expect([answer.status, (answer.body as { error: string }).error]).toEqual([402, reason])
+    expect((answer.body as { message: string }).message).toMatch(says)
+    expect(receiptIn(answer)).toMatchObject({
+      errorReason: reason,
+      errorMessage: expect.stringMatching(says) as string,
+    })
     expect(settlementsOf(wallet)).toEqual([])
   })
 
@@ -247,6 +258,9 @@ describe('a refused payment', () => {
       402,
       'invalid_exact_evm_payload_signature',
     ])
+    expect((answer.body as { message: string }).message).toContain(
+      `not signed by ${wallet.address} in the EIP-712 domain name "USDC", version "2", chainId 84532, `,
+    )
   })
 
   test('still lets the call be served on existing credits, and the receipt reports the refusal', async () => {

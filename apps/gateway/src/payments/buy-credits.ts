@@ -47,7 +47,7 @@ export type Buyer = {
 
 type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
 
-type Rejection = { rejection: string; detail: string }
+type Rejection = { rejection: string; detail: string | undefined }
 
 const MAX_WAIT_MS = 30_000
 const POLL_INTERVAL_MS = 100
@@ -94,10 +94,15 @@ export function createBuyCredits(dependencies: {
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
     const { payer } = payment
-    const refused = (errorReason: string, reason = errorReason): Purchase => ({
+    const refused = (errorReason: string, reason: string, detail?: string): Purchase => ({
       outcome: 'refused',
       reason,
-      receipt: receiptOf(plan, { payer, errorReason }),
+      ...(detail === undefined ? {} : { detail }),
+      receipt: receiptOf(plan, {
+        payer,
+        errorReason,
+        ...(detail === undefined ? {} : { errorMessage: detail }),
+      }),
     })
     // A payment is visible in headers and on chain: only its payer may use it.
     if (session && payer !== session.wallet)
@@ -116,7 +121,7 @@ export function createBuyCredits(dependencies: {
         reason,
         detail,
       })
-      return refused(reason)
+      return refused(reason, reason, detailOf(detail))
     }
     const ended = await waitForOutcome(processor, registered.id, { requestId, span }).catch(
       (error: unknown) => {
@@ -194,7 +199,7 @@ export function createBuyCredits(dependencies: {
     })
     if (isValid) return undefined
     const rejection = errorCodeOf(invalidReason)
-    return { rejection, detail: detailOf(invalidMessage) ?? rejection }
+    return { rejection, detail: detailOf(invalidMessage) }
   }
 
   async function store(
@@ -243,7 +248,7 @@ export function createBuyCredits(dependencies: {
     const at = { chainId: plan.chainId, now: checkedAt(payment, now) }
     const result = family.checkOffline(payment, termsOf(plan), at)
     if (!session || 'reason' in result || result.signature !== 'not-by-key') return result
-    return (await sessions.findSignedBy(session)) === 'key' ? NOT_SIGNED_BY_KEY : result
+    return (await sessions.findSignedBy(session)) === 'key' ? result.refusal : result
   }
 }
 
@@ -252,11 +257,6 @@ const presenterOf = ({ session, address }: Buyer): Buffer | undefined =>
 
 export const isPresenter = ({ presentedBy }: Pick<PaymentRecord, 'presentedBy'>, buyer: Buyer): boolean =>
   presentedBy !== null && presenterOf(buyer)?.equals(presentedBy) === true
-
-const NOT_SIGNED_BY_KEY: OfflineResult = {
-  reason: 'invalid_exact_evm_payload_signature',
-  detail: 'not signed by the key of the wallet, which signed in by its key',
-}
 
 async function waitForOutcome(
   processor: PaymentProcessor,

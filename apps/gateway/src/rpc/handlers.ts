@@ -13,7 +13,7 @@ import { nodeHeadersOf } from './node-headers'
 import { type PaidCall } from './paid-call'
 import { outlineOf } from './request-outline'
 import { assertResourcePath } from './resource-path'
-import { rpcMethodOf } from './rpc-methods'
+import { isObject, rpcMethodOf } from './rpc-methods'
 
 /** Limit of the payload of a GET, which becomes a query string: servers reject longer ones, and encoding 1 MiB takes 0.1 s. */
 const MAX_QUERY_BYTES = 16_384
@@ -25,7 +25,7 @@ export function createRpcHandlers(
 ) {
   return {
     async call(req: Request, res: Response, session: Session) {
-      const body = parse(RpcRequest, outlineOf(req.body))
+      const body = parseCall(req.body)
       const chains = await catalog.readChains()
       const chainId = chains.findIn(body.ecosystem, body.chain_id)?.chainId ?? body.chain_id
       const call = callOf(req, { ...body, chain_id: chainId }, session)
@@ -33,6 +33,18 @@ export function createRpcHandlers(
     },
   }
 }
+
+function parseCall(body: unknown): RpcRequest {
+  try {
+    return parse(RpcRequest, outlineOf(body))
+  } catch (error) {
+    if (!(error instanceof ApiError) || !isJsonRpc(body)) throw error
+    throw new ApiError(error.code, `${error.message}; send plain JSON-RPC to POST /v1/{chain}`)
+  }
+}
+
+const isJsonRpc = (body: unknown): boolean =>
+  [body].flat().some((entry) => isObject(entry) && entry['jsonrpc'] !== undefined)
 
 /** Keeps only the payload's bytes: a parsed body can be 20 times as large, and stays in memory as long as the upstream takes. */
 function callOf(req: Request, body: RpcRequest, session: Session): Omit<CallRequest, 'resource'> {

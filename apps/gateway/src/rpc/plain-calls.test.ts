@@ -273,8 +273,18 @@ describe('without credentials', () => {
     await gateway.reapply()
   })
 
-  test('an unknown chain is 404, and a body is not read', async () => {
-    expect(outcomeOf(await gateway.api.get('/v1/nowhere'))).toEqual([404, 'NOT_FOUND'])
+  test.each([
+    ['nowhere', 'No provider serves this chain; see GET /providers'],
+    ['{chain}', 'Put a chain, such as base-sepolia, in the place of {chain}; see GET /providers'],
+    ['%7Bchain%7D', 'Put a chain, such as base-sepolia, in the place of {chain}; see GET /providers'],
+  ])('the unknown chain %s is 404, with or without a key', async (chain, message) => {
+    for (const path of [`/v1/${chain}`, `/v1/${chain}/tgk_${'a'.repeat(43)}`]) {
+      const answer = await post(gateway.api, path, blockNumber)
+      expect([answer.status, answer.body]).toEqual([404, { code: 'NOT_FOUND', message }])
+    }
+  })
+
+  test('a body without credentials is not read', async () => {
     expect((await post(gateway.api, '/v1/84532', 'no JSON')).status).toBe(402)
   })
 })

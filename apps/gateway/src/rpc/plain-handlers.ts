@@ -42,6 +42,7 @@ import { parsePlainUrl, type PlainUrl } from './plain-url'
 import { outlineOfPayload } from './request-outline'
 import { assertResourcePath } from './resource-path'
 import { isObject, rpcMethodOf } from './rpc-methods'
+import { unknownChain } from './unknown-chain'
 
 type Dependencies = {
   paidCall: PaidCall
@@ -82,8 +83,9 @@ export function createPlainHandlers(dependencies: Dependencies) {
   return (limits: PlainLimits) => {
     async function call(req: Request, res: Response): Promise<void> {
       const url = parsePlainUrl(req.url)
-      const chain = (await catalog.readChains()).find(url.chain)
-      if (!chain) throw new ApiError('NOT_FOUND', 'No provider serves this chain; see GET /providers')
+      const chains = await catalog.readChains()
+      const chain = chains.find(url.chain)
+      if (!chain) throw unknownChain(url.chain, chains)
       assertNoMisplacedKey(url)
       const payment = parsePaymentHeader(req)
       if (payment && req.method === 'HEAD') throw headPaysNothing(res)

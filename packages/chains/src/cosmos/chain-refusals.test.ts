@@ -85,7 +85,12 @@ describe('verify refuses, by what the chain says, a payment', () => {
       return TxRaw.encode({ ...parts, signatures: [signature] }).finish()
     }
     test.each(forged)('signed %s', async (_, signed) => {
-      expect(await refusal({ mode }, { signed: signed! })).toMatchObject({ reason: 'invalid_payload' })
+      expect(await refusal({ mode }, { signed: signed! })).toMatchObject({
+        reason: 'invalid_payload',
+        detail: expect.stringMatching(
+          `^not signed by ${payer.address} with chain_id ${world.network.chainId}, account_number [0-9]+, sequence [0-9]+$`,
+        ) as string,
+      })
     })
     const spent: [string, (sequence: bigint) => bigint][] = [
       ['that is used', (sequence) => sequence - 1n],

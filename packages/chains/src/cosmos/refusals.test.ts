@@ -124,13 +124,13 @@ describe('verify refuses, for any signer, what is', () => {
     [
       'one less',
       'invalid_payment',
-      '0.009999 ATOM instead of 0.01 ATOM',
+      'the payer signed 0.009999 ATOM, and exactly 0.01 ATOM is required',
       () => refusal({ coins: [coin('9999')] }),
     ],
     [
       'one more',
       'invalid_payment',
-      '0.010001 ATOM instead of 0.01 ATOM',
+      'the payer signed 0.010001 ATOM, and exactly 0.01 ATOM is required',
       () => refusal({ coins: [coin('10001')] }),
     ],
     [

@@ -243,9 +243,46 @@ describe('verify refuses', () => {
     expect(await world.refusal({ value: '2000000' }, { amount: 2_000_000n })).toMatchObject({
       detail: expect.stringMatching(/^the payer has [01](\.[0-9]+)? USDC, and pays 2 USDC$/) as string,
     })
-    expect(await world.refusal({ value: '9999' })).toMatchObject({
-      detail: '0.009999 USDC instead of 0.01 USDC',
-    })
+  })
+
+  const HERE = `name "USDC", version "2", chainId 84532, verifyingContract "${usdc.asset}"`
+  const NOW = 'the clock of this service says 20..-..-..T..:..:..Z$'
+  test.each<[string, () => Promise<Refusal | undefined>, string]>([
+    [
+      'a value of one less',
+      () => world.refusal({ value: '9999' }),
+      '^the payer signed 0.009999 USDC, and exactly 0.01 USDC is required$',
+    ],
+    [
+      'a signature for another chain',
+      () => world.refusal({}, {}, { ...usdcDomain, chainId: 8453 }),
+      `^not signed by PAYER in the EIP-712 domain ${HERE}$`,
+    ],
+    ['a name that is not the token’s', () => world.refusal({}, { extra: { name: 'USD Coin' } }), '"USDC"$'],
+    [
+      'a beginning to come',
+      () => world.refusal({ validAfter: '4102444800' }),
+      `^not valid before 2100-01-01T00:00:00Z, and ${NOW}`,
+    ],
+    [
+      'a beginning in milliseconds',
+      () => world.refusal({ validAfter: '4102444800000' }),
+      `^not valid before Unix second 4102444800000, and ${NOW}`,
+    ],
+    [
+      'an end that has passed',
+      () => world.refusal({ validAfter: '0', validBefore: '1704067200' }),
+      `^valid before 2024-01-01T00:00:00Z, so it has expired: ${NOW}`,
+    ],
+    [
+      'an end before it could be settled',
+      () => world.refusal({ validBefore: inSeconds(2) }),
+      `^valid before 20.*Z, and a settlement needs more than [0-9]+ s: ${NOW}`,
+    ],
+  ])('with what to correct: %s', async (_, refused, expected) => {
+    const detail = (await refused())?.detail
+    expect(detail).toMatch(new RegExp(expected.replace('PAYER', world.payer.address)))
+    expect(detail?.length).toBeLessThanOrEqual(200)
   })
 
   test('by the clock of the chain where that is ahead', async () => {
@@ -257,6 +294,7 @@ describe('verify refuses', () => {
     const chain = world.connect({ rpcUrls: [ahead.url] })
     expect(await world.refusal({}, {}, usdcDomain, chain)).toMatchObject({
       reason: 'invalid_exact_evm_payload_authorization_valid_before',
+      detail: expect.stringContaining('expired: the clock of the chain says 20') as string,
     })
     await ahead.close()
   })

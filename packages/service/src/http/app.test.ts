@@ -171,7 +171,10 @@ describe('paths', () => {
 
   test('without a route are 404', async () => {
     const { url, log } = await serve({ routes })
-    expect(await errorOf(await fetch(`${url}/nothing?x=1`))).toEqual([404, 'NOT_FOUND'])
+    expect(await (await fetch(`${url}/nothing?x=1`)).json()).toEqual({
+      code: 'NOT_FOUND',
+      message: 'Nothing is served at this path; see GET /openapi.json or GET /llms.txt',
+    })
     expect(await log.line('request')).toMatchObject({ path: '/nothing', status: 404, code: 'NOT_FOUND' })
     expect(await errorOf(await fetch(`${url}/api/v1/nothing`))).toEqual([404, 'NOT_FOUND'])
   })

@@ -26,7 +26,7 @@ const allowedMethods = (res: Response) => (res.locals.allowedMethods ??= new Set
 export const notFound: RequestHandler = (_req, res) => {
   const methods = allowedMethods(res)
   if (methods.size === 0)
-    throw new ApiError('NOT_FOUND', 'Nothing is served at this path; compare it with the API documentation')
+    throw new ApiError('NOT_FOUND', 'Nothing is served at this path; see GET /openapi.json or GET /llms.txt')
   if (methods.has('GET')) methods.add('HEAD')
   res.setHeader('Allow', [...methods].join(', '))
   throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${[...methods].join(', ')} only`)

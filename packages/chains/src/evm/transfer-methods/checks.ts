@@ -1,5 +1,5 @@
 import { tokenAmount } from '@tollgate/protocol'
-import { type Check, refuse } from '../../checks'
+import { type Check, otherAmount, refuse } from '../../checks'
 import type { Payment, Terms } from '../../family'
 import { sameAddress, ZERO_ADDRESS } from '../address'
 import type { EvmNetwork } from '../network'
@@ -39,7 +39,10 @@ const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
     return refuse('invalid_payment_requirements', 'the asset has no known EIP-712 domain')
   for (const part of ['name', 'version'] as const)
     if (extra?.[part] !== undefined && token[part] !== undefined && extra[part] !== token[part])
-      return refuse('invalid_payment_requirements', `extra.${part} is not the ${part} of the asset`)
+      return refuse(
+        'invalid_payment_requirements',
+        `extra.${part} is not the ${part} of the asset's EIP-712 domain, which is ${JSON.stringify(token[part])}`,
+      )
   return undefined
 }
 
@@ -53,10 +56,7 @@ const checkRecipient: Check<OfflineCase> = ({ payment, terms }) => {
 const checkAmount: Check<OfflineCase> = ({ payment, terms }) =>
   payment.amount === terms.amount
     ? undefined
-    : refuse(
-        'invalid_exact_evm_payload_authorization_value',
-        `${tokenAmount(payment.amount, terms.token)} instead of ${tokenAmount(terms.amount, terms.token)}`,
-      )
+    : refuse('invalid_exact_evm_payload_authorization_value', otherAmount(payment.amount, terms))
 
 /** Terms that these checks refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]

@@ -17,8 +17,5 @@ export function checkOffline(
     now: BigInt(Math.floor(now.getTime() / 1000)),
     network: { chainId, minRemainingValiditySeconds: 0, maxGas: MOST_GAS },
   })
-  if (refusal) return refusal
-  const isSignedByKey = kind.isSignedByKey(payment, terms, chainId)
-  if (isSignedByKey === undefined) return { signature: 'unknown' }
-  return { signature: isSignedByKey ? 'valid' : 'not-by-key' }
+  return refusal ?? kind.readSignature(payment, terms, chainId)
 }

@@ -1,10 +1,11 @@
 import { type Check, refuse } from '../../checks'
-import type { PaymentStatus, Payment } from '../../family'
+import type { OfflineSignature, PaymentStatus, Payment, Refusal } from '../../family'
 import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from '../network'
 import type { Rpc } from '../rpc'
 import { Data } from '../rpc-schemas'
 import { timeAt } from '../observation/log-search'
+import { isSignedByKey } from '../signing/signature'
 import { isWrapper, type ReadSignature } from '../signing/wrapped-signature'
 
 /** A payment that its payer signs and our signer submits. */
@@ -30,16 +31,44 @@ type ChainCheck = Check<Case<RelayedPayment> & { chainState: RelayedPaymentState
 /** Twice the longest timeout of x402: a longer validity is a mistake. */
 const LONGEST_LIFE_SECONDS = 2n * 86_400n
 
-export const checkWindow: OfflineCheck = ({ payment: { validAfter, validUntil }, now, network }) => {
-  if (validAfter > now) return refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet')
-  const confirmationBudget = BigInt(network.minRemainingValiditySeconds)
-  const problem =
-    (validUntil <= validAfter && 'ends before it begins') ||
-    (validUntil <= now && 'expired') ||
-    (validUntil <= now + confirmationBudget && 'ends before it could be settled') ||
-    (validUntil > now + LONGEST_LIFE_SECONDS && 'ends more than two days from now')
-  return problem ? refuse('invalid_exact_evm_payload_authorization_valid_before', problem) : undefined
-}
+/** The first second of the year 10000. A later time is mostly one in milliseconds. */
+const YEAR_10000 = 253_402_300_800n
+
+const utc = (seconds: bigint): string =>
+  seconds < YEAR_10000
+    ? new Date(Number(seconds) * 1_000).toISOString().replace('.000Z', 'Z')
+    : `Unix second ${seconds}`
+
+type Clock = 'this service' | 'the chain'
+
+const timeOf = (clock: Clock, now: bigint): string => `the clock of ${clock} says ${utc(now)}`
+
+export const refuseEarly = (validAfter: bigint, clock: Clock, now: bigint): Refusal =>
+  refuse(
+    'invalid_exact_evm_payload_authorization_valid_after',
+    `not valid before ${utc(validAfter)}, and ${timeOf(clock, now)}`,
+  )
+
+const checkWindowBy =
+  (clock: Clock): OfflineCheck =>
+  ({ payment: { validAfter, validUntil }, now, network }) => {
+    if (validAfter > now) return refuseEarly(validAfter, clock, now)
+    const { minRemainingValiditySeconds: budget } = network
+    const problem =
+      (validUntil <= validAfter && `before it begins at ${utc(validAfter)}`) ||
+      (validUntil <= now && 'so it has expired') ||
+      (validUntil <= now + BigInt(budget) && `and a settlement needs more than ${budget} s`) ||
+      (validUntil > now + LONGEST_LIFE_SECONDS && 'more than two days from now')
+    return problem
+      ? refuse(
+          'invalid_exact_evm_payload_authorization_valid_before',
+          `valid before ${utc(validUntil)}, ${problem}: ${timeOf(clock, now)}`,
+        )
+      : undefined
+  }
+
+export const checkWindow = checkWindowBy('this service')
+const checkWindowOfChain = checkWindowBy('the chain')
 
 export const checkWrapper: OfflineCheck = ({ payment }) =>
   isWrapper(payment.signature)
@@ -61,17 +90,25 @@ export const readHasCode = async (
 ): Promise<boolean | undefined> =>
   deployment && (await rpc.call(Data, 'eth_getCode', [payer, 'latest'])) !== '0x'
 
-export const checkSignature: ChainCheck = ({ chainState }) =>
-  chainState.signatureHolds
-    ? undefined
-    : refuse(
-        'invalid_exact_evm_payload_signature',
-        'neither the key of the payer nor a contract in its place',
-      )
+/** `domain`: the EIP-712 domain that the payer must sign in. */
+export const refuseSignature = ({ payer }: Payment, domain: object): Refusal => {
+  const members = Object.entries(domain).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+  return refuse(
+    'invalid_exact_evm_payload_signature',
+    `not signed by ${payer} in the EIP-712 domain ${members.join(', ')}`,
+  )
+}
+
+export const readByKey = (payment: RelayedPayment, digest: Uint8Array, domain: object): OfflineSignature =>
+  isSignedByKey(payment, digest)
+    ? { signature: 'valid' }
+    : { signature: 'not-by-key', refusal: refuseSignature(payment, domain) }
 
 /** The chain's clock may be ahead of ours. */
 export const checkWindowOnChain: ChainCheck = ({ chainState, ...question }) =>
-  chainState.chainTime > question.now ? checkWindow({ ...question, now: chainState.chainTime }) : undefined
+  chainState.chainTime > question.now
+    ? checkWindowOfChain({ ...question, now: chainState.chainTime })
+    : undefined
 
 const lapsed: PaymentStatus = {
   status: 'void',

@@ -1,5 +1,5 @@
 import type { Check } from '../../checks'
-import type { PaymentStatus, Payment, Refusal, Terms, Transfer } from '../../family'
+import type { OfflineSignature, PaymentStatus, Payment, Refusal, Terms, Transfer } from '../../family'
 import type { Receipt } from '../rpc-schemas'
 import type { Deployment } from '../signing/wrapped-signature'
 import type { Case, OfflineCase } from './checks'
@@ -28,8 +28,8 @@ export type TransferMethod<P extends Payment> = {
   read(payload: unknown): P | undefined
   /** Offline checks of the signed fields, except recipient and amount. */
   readonly ownChecks: readonly Check<OfflineCase<P>>[]
-  /** Undefined if the token's EIP-712 domain, which is part of the digest, is unknown. */
-  isSignedByKey(payment: P, terms: Terms, chainId: string): boolean | undefined
+  /** `unknown` if the token's EIP-712 domain, which is part of the digest, is unknown. */
+  readSignature(payment: P, terms: Terms, chainId: string): OfflineSignature
   /** Runs all checks, the offline ones first; undefined means that the payment would settle now. */
   verify(question: Case<P>): Promise<Refusal | undefined>
   /** Absent if the payer signs the whole transaction. */

@@ -1,7 +1,7 @@
 import { tokenAmount } from '@tollgate/protocol'
 import { type Check, refuse, refuseSpent } from '../../../checks'
 import type { Account } from '../../account'
-import { type VerifyContext, feeChecks } from './checks'
+import { type VerifyContext, feeChecks, refuseSignature } from './checks'
 import { GAS_MARGIN_PERCENT, withGasMargin } from '../../settlement/fees'
 import { isSignedBy, readPublicKey } from '../../signing/public-key'
 import { signBytesOf } from '../../signing/sign-bytes'
@@ -43,13 +43,14 @@ const checkKey: ChainCheck = ({ payment: { tx }, chainState: { account } }) => {
 }
 
 /** Signs the chain and the account number too. The sequence is checked below. */
-const checkSignature: ChainCheck = ({ payment: { tx }, network: { chainId }, chainState: { account } }) => {
+const checkSignature: ChainCheck = ({ payment, network: { chainId }, chainState: { account } }) => {
+  const { tx } = payment
   const [{ publicKey } = {}] = tx.signers
   const [signature] = tx.signatures
   const signBytes = account && signBytesOf(tx, { chainId, accountNumber: account.accountNumber })
   return publicKey && signature && signBytes && isSignedBy(publicKey, signBytes, signature)
     ? undefined
-    : refuse('invalid_payload', 'the signature is not the payer’s for this transaction on this chain')
+    : refuseSignature(payment, { chainId, accountNumber: account?.accountNumber })
 }
 
 export const signatureChecks: readonly ChainCheck[] = [checkAccount, checkKey, checkSignature]

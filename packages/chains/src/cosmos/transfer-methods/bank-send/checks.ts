@@ -1,5 +1,4 @@
-import { tokenAmount } from '@tollgate/protocol'
-import { type Check, refuse } from '../../../checks'
+import { type Check, otherAmount, refuse } from '../../../checks'
 import type { Refusal, Terms } from '../../../family'
 import { addressOf, prefixOf } from '../../address'
 import { paidFee, sponsoredFee } from '../../settlement/feegrant/sponsorship'
@@ -45,7 +44,7 @@ export const termsChecks: readonly Check<TermsContext>[] = [checkTerms]
 const checkNetwork: SignedCheck = ({ payment: { unsignedFields }, network: { chainId } }) =>
   unsignedFields.chainId === chainId
     ? undefined
-    : refuse('invalid_network', 'the payment is for another chain')
+    : refuse('invalid_network', `the payment is for another chain than ${chainId}`)
 
 /** Several encodings mean the same transaction; only the canonical one (ADR-027) is accepted. */
 const checkEncoding: SignedCheck = ({ payment: { tx } }) =>
@@ -71,12 +70,7 @@ const checkCoin: SignedCheck = ({ payment: { tx }, terms }) => {
   if (coin === undefined || coins.length !== 1)
     return refuse('invalid_payment', `${coins.length} coins instead of one`)
   if (coin.denom !== terms.token.asset) return refuse('invalid_payment', 'the payer pays another asset')
-  return coin.amount === terms.amount
-    ? undefined
-    : refuse(
-        'invalid_payment',
-        `${tokenAmount(coin.amount, terms.token)} instead of ${tokenAmount(terms.amount, terms.token)}`,
-      )
+  return coin.amount === terms.amount ? undefined : refuse('invalid_payment', otherAmount(coin.amount, terms))
 }
 
 const checkRecipient: SignedCheck = ({ payment, terms }) => {
@@ -106,6 +100,15 @@ const checkSignatureForm: SignedCheck = ({ payment: { tx } }) => {
     ? undefined
     : refuse('invalid_payload', 'not one signature of 64 bytes')
 }
+
+export const refuseSignature = (
+  { payer, tx }: CosmosPayment,
+  { chainId, accountNumber }: { chainId: string; accountNumber: bigint | undefined },
+): Refusal =>
+  refuse(
+    'invalid_payload',
+    `not signed by ${payer} with chain_id ${chainId}, account_number ${accountNumber}, sequence ${tx.signers[0]?.sequence}`,
+  )
 
 /** Only the payer, or our signer if it offers that, may pay the fee. */
 const checkFeePayer: OfflineCheck = ({ payment, network }) => {

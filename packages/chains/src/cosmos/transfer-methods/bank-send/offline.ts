@@ -1,7 +1,7 @@
-import { firstRefusal, refuse } from '../../../checks'
+import { firstRefusal } from '../../../checks'
 import type { OfflineResult, Terms } from '../../../family'
 import { prefixOf } from '../../address'
-import { signedChecks } from './checks'
+import { refuseSignature, signedChecks } from './checks'
 import type { CosmosPayment } from './payment'
 import { isSignedBy } from '../../signing/public-key'
 import { signBytesOf } from '../../signing/sign-bytes'
@@ -26,5 +26,5 @@ export function checkOffline(
   const signBytes = signBytesOf(tx, { chainId, accountNumber })
   return publicKey && signature && signBytes && isSignedBy(publicKey, signBytes, signature)
     ? { signature: 'valid' }
-    : refuse('invalid_payload', 'the signature is not that of the payer for this transaction on this chain')
+    : refuseSignature(payment, { chainId, accountNumber })
 }

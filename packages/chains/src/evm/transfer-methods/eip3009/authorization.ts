@@ -52,6 +52,14 @@ function separatorOf({ asset, name = '', version = '' }: Token, chainId: string)
   return separator
 }
 
+/** The EIP-712 domain of the token, in which the payer signs. */
+export const domainOf = ({ name, version, asset }: Token, chainId: string) => ({
+  name,
+  version,
+  chainId: Number(chainId),
+  verifyingContract: asset,
+})
+
 const authorizationWords = ({
   payer,
   payTo,

@@ -2,12 +2,14 @@ import { type Check, refuse, refuseSpent } from '../../../checks'
 import {
   type RelayedPaymentState,
   checkDeployed,
-  checkSignature,
   checkWindow,
   checkWindowOnChain,
   checkWrapper,
+  refuseEarly,
+  refuseSignature,
 } from '../relayed-payment'
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
+import { domainOf } from './authorization'
 import type { AuthorizedPayment } from './payment'
 
 export type ChainState = RelayedPaymentState & {
@@ -33,6 +35,9 @@ export const offlineChecks: readonly OfflineCheck[] = [checkStandard, ...commonC
 /** What the payer signed, at any time. */
 export const signedChecks: readonly OfflineCheck[] = [checkStandard, ...commonChecks, checkWrapper]
 
+const checkSignature: ChainCheck = ({ payment, terms, network, chainState }) =>
+  chainState.signatureHolds ? undefined : refuseSignature(payment, domainOf(terms.token, network.chainId))
+
 export const signatureChecks: readonly ChainCheck[] = [checkDeployed, checkSignature]
 
 const checkToken: ChainCheck = ({ chainState }) =>
@@ -46,7 +51,7 @@ const checkUnused: ChainCheck = ({ chainState }) =>
 const checkSimulation: ChainCheck = ({ payment, chainState }) => {
   if (chainState.failure === undefined) return undefined
   return payment.validAfter >= chainState.chainTime
-    ? refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet by the clock of the chain')
+    ? refuseEarly(payment.validAfter, 'the chain', chainState.chainTime)
     : refuse('invalid_transaction_state', chainState.failure)
 }
 

@@ -1,10 +1,11 @@
 import { createVerifier } from '../../../checks'
 import type { Terms } from '../../../family'
 import type { TransferMethod, SettlementCall } from '../transfer-method'
+import { readByKey } from '../relayed-payment'
 import type { EvmNetwork } from '../../network'
 import { isFactoryAllowed } from '../../settlement/deployment'
 import { isSignedByKey } from '../../signing/signature'
-import { calls, digestOf, holdsOtherTransfer, placeOf } from './authorization'
+import { calls, digestOf, domainOf, holdsOtherTransfer, placeOf } from './authorization'
 import { chainChecks, offlineChecks, ownChecks, signatureChecks, signedChecks } from './checks'
 import { readChainState } from './chain-state'
 import { findTransfer, isSpentAt, paymentStatus } from './payment-status'
@@ -27,10 +28,10 @@ export const eip3009: TransferMethod<AuthorizedPayment> = {
   members: ['authorization', 'eip3009'],
   read: readAuthorization,
   ownChecks,
-  isSignedByKey: (payment, { token }, chainId) =>
+  readSignature: (payment, { token }, chainId) =>
     token.name === undefined || token.version === undefined
-      ? undefined
-      : isSignedByKey(payment, digestOf(payment, token, chainId)),
+      ? { signature: 'unknown' }
+      : readByKey(payment, digestOf(payment, token, chainId), domainOf(token, chainId)),
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
   call,
   checkSigned: createVerifier({ offlineChecks: signedChecks, readChainState, chainChecks: signatureChecks }),

@@ -4,15 +4,16 @@ import { sameAddress } from '../../address'
 import {
   type RelayedPaymentState,
   checkDeployed,
-  checkSignature,
   checkWindow,
   checkWindowOnChain,
   checkWrapper,
+  refuseEarly,
+  refuseSignature,
 } from '../relayed-payment'
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import { PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
-import { fittingPermit } from './transfer'
+import { domainOf, fittingPermit } from './transfer'
 
 export type ChainState = RelayedPaymentState & {
   /** Undefined if the network lacks Permit2 or the proxy. */
@@ -44,6 +45,9 @@ export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownCh
 
 /** What the payer signed, at any time. */
 export const signedChecks: readonly OfflineCheck[] = [...commonChecks, checkSpender, checkAsset, checkWrapper]
+
+const checkSignature: ChainCheck = ({ payment, network, chainState }) =>
+  chainState.signatureHolds ? undefined : refuseSignature(payment, domainOf(network.chainId))
 
 export const signatureChecks: readonly ChainCheck[] = [checkDeployed, checkSignature]
 
@@ -99,7 +103,7 @@ const checkAllowance: ChainCheck = (question) => {
 const checkSimulation: ChainCheck = ({ payment, chainState }) => {
   if (chainState.failure === undefined) return undefined
   return payment.validAfter > chainState.chainTime
-    ? refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet by the clock of the chain')
+    ? refuseEarly(payment.validAfter, 'the chain', chainState.chainTime)
     : refuse('invalid_transaction_state', chainState.failure)
 }
 

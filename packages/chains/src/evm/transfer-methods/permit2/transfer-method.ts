@@ -1,13 +1,14 @@
 import { createVerifier } from '../../../checks'
 import type { TransferMethod, SettlementCall } from '../transfer-method'
 import type { EvmNetwork } from '../../network'
-import { isSignedByKey, signatureToSend } from '../../signing/signature'
+import { signatureToSend } from '../../signing/signature'
+import { readByKey } from '../relayed-payment'
 import { chainChecks, offlineChecks, ownChecks, signatureChecks, signedChecks } from './checks'
 import { PROXY } from './contracts'
 import { readChainState } from './chain-state'
 import { findTransfer, isSpentAt, paymentStatus, placeOf } from './payment-status'
 import { type PermittedPayment, readPermit2 } from './payment'
-import { digestOf, holdsOtherTransfer, holdsTransfer, settlementCall } from './transfer'
+import { digestOf, domainOf, holdsOtherTransfer, holdsTransfer, settlementCall } from './transfer'
 
 const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
   to: PROXY,
@@ -25,7 +26,7 @@ export const permit2: TransferMethod<PermittedPayment> = {
   members: ['permit2Authorization', 'permit2'],
   read: readPermit2,
   ownChecks,
-  isSignedByKey: (payment, _, chainId) => isSignedByKey(payment, digestOf(payment, chainId)),
+  readSignature: (payment, _, chainId) => readByKey(payment, digestOf(payment, chainId), domainOf(chainId)),
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
   call,
   checkSigned: createVerifier({ offlineChecks: signedChecks, readChainState, chainChecks: signatureChecks }),

@@ -15,9 +15,17 @@ const [TOKEN_HASH, WITNESS_HASH] = [id(TOKEN_TYPE), id(WITNESS_TYPE)]
 const TRANSFER_HASH = id(
   `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)${TOKEN_TYPE}${WITNESS_TYPE}`,
 )
-const NAME_HASH = id('Permit2')
+const NAME = 'Permit2'
+const NAME_HASH = id(NAME)
 
 const hashOfWords = (...words: string[]): string => keccakOfHex(words.join(''))
+
+/** The EIP-712 domain in which the payer signs. */
+export const domainOf = (chainId: string) => ({
+  name: NAME,
+  chainId: Number(chainId),
+  verifyingContract: PERMIT2,
+})
 
 /** The EIP-712 digest that the payer signed, in the domain of Permit2. */
 export function digestOf(payment: PermittedPayment, chainId: string): Uint8Array {

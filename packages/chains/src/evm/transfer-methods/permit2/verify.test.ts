@@ -178,7 +178,13 @@ describe('verify, of a transfer by Permit2, refuses', () => {
       { ...permit2Domain, version: '1' },
     ]) {
       const payment = permitted(await signTransfer(approver, world.terms, {}, domain))
-      expect(await verify(payment)).toEqual(because('invalid_exact_evm_payload_signature'))
+      const { name, chainId, verifyingContract } = permit2Domain
+      expect(await verify(payment)).toEqual(
+        because(
+          'invalid_exact_evm_payload_signature',
+          `not signed by ${approver.address} in the EIP-712 domain name "${name}", chainId ${chainId}, verifyingContract "${verifyingContract}"`,
+        ),
+      )
     }
     const payload = await signTransfer(approver, world.terms)
     const signed = (signature: string) => verify(permitted({ ...payload, signature }))

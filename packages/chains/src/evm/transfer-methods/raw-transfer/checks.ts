@@ -26,7 +26,10 @@ type ChainCheck = Check<Case<RawTransfer> & { chainState: ChainState }>
 const checkNetwork: OwnCheck = ({ payment: { chainId }, network }) =>
   chainId === BigInt(network.chainId)
     ? undefined
-    : refuse('invalid_network', `the transaction is for chain ${chainId}`)
+    : refuse(
+        'invalid_network',
+        `the transaction is for chain ${chainId}, and the network is chain ${network.chainId}`,
+      )
 
 const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
   sameAddress(asset, token.asset)

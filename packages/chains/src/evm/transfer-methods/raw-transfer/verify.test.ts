@@ -138,6 +138,21 @@ describe('verify, of a raw transfer, refuses', () => {
     expect(await refused()).toEqual({ reason, detail: expect.any(String) as string })
   })
 
+  test.each<[string, string, () => ReturnType<typeof refusal>]>([
+    [
+      'another chain',
+      'the transaction is for chain 8453, and the network is chain 84532',
+      () => refusal({ chainId: 8453 }),
+    ],
+    [
+      'one less',
+      'the payer signed 0.009999 USDC, and exactly 0.01 USDC is required',
+      () => refusal(otherTerms(world.terms.payTo, world.terms.amount - 1n)),
+    ],
+  ])('%s, and names both', async (_, detail, refused) => {
+    expect(await refused()).toMatchObject({ detail })
+  })
+
   test('less than a tenth of the usual tip, also where the base fee leaves no room for it', async () => {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getBlockByNumber'

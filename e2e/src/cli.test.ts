@@ -314,6 +314,19 @@ describe('payments', () => {
     )
     expect(errorOf(refused).advice).toContain(`USDC, ${USDC_ADDRESS} on eip155:84532, to ${user.address}`)
     expect(errorOf(refused).advice).toContain(`npm run faucet -- ${user.address}`)
+    expect(errorOf(refused).advice).toMatch(/The signed payment stays valid until \d\d:\d\d UTC/)
+
+    runFaucet(user.address)
+    const call = ['call', '84532', 'eth_chainId', '--plan', '1', '--json']
+    for (const limits of [[], ['--max-payment', '0.001', '--max-day', '0.001']]) {
+      const bounded = await user.run([...call, ...limits])
+      expect([bounded.exitCode, errorOf(bounded).message]).toEqual([
+        3,
+        expect.stringMatching(/^A payment of 0.01 USDC was signed earlier and is open until \d\d:\d\d UTC/),
+      ])
+    }
+    const { data } = await user.json<Payments>(['payments'])
+    expect(data.filter(({ status }) => status !== 'failed')).toEqual([])
   })
 
   test('need complete limits, and other commands do not', async () => {

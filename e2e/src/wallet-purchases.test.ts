@@ -1,11 +1,11 @@
-import { USDC_ADDRESS } from '@tollgate/devnet'
+import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { createTollgate, memoryStorage, type Tollgate, type WalletStorage } from '@tollgate/wallet'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { PRICE } from './testing/merchants'
-import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { until } from './testing/paying'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
 const CHAIN = 'eip155:84532'
-const cent = { assets: [{ network: CHAIN, asset: USDC_ADDRESS, perPayment: PRICE }] }
 
 let world: ObservedWorld
 const clients: Tollgate[] = []
@@ -19,14 +19,20 @@ afterEach(() => {
 })
 afterAll(() => world.stop(), 30_000)
 
-type Given = { storage: WalletStorage; approve?: () => boolean | Promise<boolean> }
+type Given = {
+  storage: WalletStorage
+  approve?: () => boolean | Promise<boolean>
+  /** `none`: nothing may be paid. */
+  perPayment?: bigint | 'none'
+}
 
 async function newWallet(given?: HDNodeWallet) {
   const wallet = given ?? (await world.newPayer())
   const signed = jest.spyOn(wallet, 'signTypedData')
-  function open({ storage, approve }: Given) {
-    const limits = { ...cent, ...(approve ? { approve } : {}) }
-    const tollgate = createTollgate({ url: world.gateway.url, wallet, limits, storage })
+  function open({ storage, approve, perPayment = PRICE }: Given) {
+    const assets = perPayment === 'none' ? [] : [{ network: CHAIN, asset: USDC_ADDRESS, perPayment }]
+    const limits = perPayment === 'none' ? {} : { limits: { assets, ...(approve ? { approve } : {}) } }
+    const tollgate = createTollgate({ url: world.gateway.url, wallet, storage, ...limits })
     clients.push(tollgate)
     return tollgate
   }
@@ -94,7 +100,7 @@ test.each([403, 409])(
       },
     ])
     const refusing = open({ storage, approve: () => false })
-    expect(await refusing.buy()).toMatchObject({ credits: 100 })
+    expect(await open({ storage, perPayment: 'none' }).buy()).toMatchObject({ credits: 100 })
     expect([await tollgate.openPayments(), signed.mock.calls.length]).toEqual([[], 1])
     await expect(refusing.buy()).rejects.toMatchObject({ code: 'PAYMENT_NOT_APPROVED' })
     expect(await world.creditsOf(wallet.address)).toMatchObject([{ remaining_credits: 100 }])
@@ -112,6 +118,54 @@ test('a refused payment is listed as such until it is sent again', async () => {
   await expect(tollgate.buy()).rejects.toMatchObject({ code: 'GATEWAY_ERROR' })
   expect(await isRefused()).toEqual([false])
   proxy.mockRestore()
+})
+
+test('a refused payment is sent again only within the limits of the client that would send it', async () => {
+  const { wallet, signed, open } = await newWallet(Wallet.createRandom())
+  const storage = memoryStorage()
+  await expect(open({ storage }).buy()).rejects.toMatchObject({ code: 'PAYMENT_REFUSED' })
+  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
+
+  for (const [perPayment, code] of [
+    [PRICE - 1n, 'LIMIT_REACHED'],
+    ['none', 'LIMIT_NOT_SET'],
+  ] as const) {
+    const bounded = open({ storage, perPayment })
+    const refusal = {
+      code,
+      message: expect.stringMatching(/signed earlier and is open until \d\d:\d\d UTC/) as string,
+    }
+    await expect(bounded.buy()).rejects.toMatchObject(refusal)
+    await expect(bounded.request(CHAIN, 'eth_chainId')).rejects.toMatchObject(refusal)
+    expect(await bounded.openPayments()).toMatchObject([{ isRefused: true }])
+  }
+  expect([await world.token.balanceOf(wallet.address), signed.mock.calls.length]).toEqual([BUDGET, 1])
+
+  // A node may be asked for the balance before it has the block of the transfer.
+  const bought = await until(
+    () => open({ storage }).buy(),
+    () => true,
+  )
+  expect(bought).toMatchObject({ credits: 100 })
+  expect([await world.token.balanceOf(wallet.address), signed.mock.calls.length]).toEqual([BUDGET - PRICE, 1])
+})
+
+test('a payment that is on its way is followed to its credits by a client that may not pay', async () => {
+  const { wallet, signed, open } = await newWallet()
+  const storage = memoryStorage()
+  const stopping = new AbortController()
+  const buying = open({ storage }).buy({ signal: stopping.signal })
+  await until(
+    () => world.ledger.payments(wallet.address),
+    (payments) => payments.length === 1,
+  )
+  stopping.abort()
+  await buying.catch(() => undefined)
+
+  const bounded = open({ storage, perPayment: 'none' })
+  expect(await bounded.request(CHAIN, 'eth_chainId')).toBe('0x14a34')
+  expect([await bounded.openPayments(), signed.mock.calls.length]).toEqual([[], 1])
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - PRICE)
 })
 
 test('a session whose end got no answer is ended by the next attempt', async () => {

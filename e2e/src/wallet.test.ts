@@ -485,6 +485,11 @@ describe('fetch', () => {
       )
       first.close()
       await expect(answer).rejects.toMatchObject({ code: 'CLOSED' })
+      const limits = { assets: [{ ...asset, perPayment: PRICE - 1n }] }
+      const bounded = open({ wallet, storage, limits })
+      await expect(bounded.fetch(`${hostile.url}/taken`)).rejects.toMatchObject({ code: 'LIMIT_REACHED' })
+      expect(hostile.paymentsOf('/taken')).toHaveLength(1)
+
       const second = open({ wallet, storage })
       await expect(second.fetch(`${hostile.url}/taken`)).rejects.toMatchObject({ code: 'PAYMENT_UNKNOWN' })
       expect(new Set(hostile.paymentsOf('/taken')).size).toBe(1)

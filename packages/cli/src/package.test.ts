@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 const folder = dirname(__dirname)
@@ -19,4 +20,17 @@ test('the package holds its program, what the program loads, and its documents',
     expect.arrayContaining([manifest.bin.tollgate, loaded, 'README.md', 'MCP.md', 'LICENSE']),
   )
   expect(paths.filter((path) => /\.test\.|\/testing\//.test(path))).toEqual([])
+})
+
+test('the program of a checkout that is not built names the command that builds it', () => {
+  const unbuilt = mkdtempSync(join(tmpdir(), 'tollgate-unbuilt-'))
+  cpSync(join(folder, 'bin'), join(unbuilt, 'bin'), { recursive: true })
+  const { status, stderr } = spawnSync(process.execPath, [join(unbuilt, manifest.bin.tollgate)], {
+    encoding: 'utf8',
+  })
+  rmSync(unbuilt, { recursive: true })
+  expect([status, stderr]).toEqual([
+    1,
+    'tollgate: this checkout is not built; run in its root: npx pnpm@10 install && npx pnpm@10 --filter "@tollgate/cli..." build\n',
+  ])
 })

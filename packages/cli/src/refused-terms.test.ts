@@ -55,6 +55,31 @@ test('without limits the price is that of the list', () => {
   })
 })
 
+describe('a payment that was signed earlier', () => {
+  const openUntil = Date.parse('2026-11-25T17:57:01Z') / 1000
+  const signed = { ...asked, signedAt: 1, openUntil }
+
+  test.each([
+    ['perPayment', 'it is more than --max-payment'],
+    ['perDay', 'it would exceed --max-day'],
+    ['recipients', 'it is to another recipient than the plan names now'],
+    ['assets', 'no --max-payment allows it'],
+  ])('is explained with what would allow it and when it ends: %s', (limit, reason) => {
+    expect(explain({ ...signed, limit })).toMatchObject({
+      message: `A payment of 0.01 USDC was signed earlier and is open until 17:58 UTC. It was not sent, because ${reason}; nothing else was signed`,
+      advice:
+        'To send it, allow 0.01 USDC with --max-payment, and within --max-day if you give that. It ends by itself at 17:58 UTC.',
+    })
+  })
+
+  test('may have no end', () => {
+    const { openUntil: _, ...endless } = signed
+    expect(explain({ ...endless, limit: 'assets' }).message).toMatch(
+      /^A payment of 0.01 USDC was signed earlier and is open\. /,
+    )
+  })
+})
+
 test('other errors, and those of a fee, stay as they are', () => {
   const fee = new TollgateError('LIMIT_REACHED', 'The payment bears a fee. Too much', {
     details: { ...asked, asset: '0xfee' },

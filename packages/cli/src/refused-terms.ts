@@ -4,9 +4,20 @@ import { describeAmount } from './assets/asset-amounts'
 import { isSameAsset } from './assets/known-assets'
 import { type KnownAsset } from './assets/stablecoins'
 import { CommandError, EXIT } from './exit-codes'
+import { minuteOf } from './output/table'
 
 /** A payment that the limits do not allow, as the details of the error have it. */
-type Asked = { network: string; asset: string; payTo: string; amount: bigint; limit: string }
+type Asked = {
+  network: string
+  asset: string
+  payTo: string
+  amount: bigint
+  limit: string
+  /** If it was signed earlier; in Unix milliseconds. */
+  signedAt: number
+  /** In Unix seconds. */
+  openUntil: number
+}
 
 /** What was about to be bought. */
 type Purchase = { plan: Plan; limits: Limits | undefined; known: readonly KnownAsset[] }
@@ -23,12 +34,13 @@ export function explainLimits(error: unknown, purchase: Purchase): unknown {
 }
 
 function explanationOf(details: Partial<Asked>, { plan, limits, known }: Purchase) {
-  const listed: Omit<Asked, 'limit'> = {
+  const listed: Payment = {
     ...{ network: networkOf(plan), asset: plan.asset_address },
     ...{ payTo: plan.pay_to, amount: BigInt(plan.amount) },
   }
   const asked = { ...listed, ...details }
   const price = describeAmount(asked.amount, asked, known)
+  if (details.signedAt !== undefined) return explanationOfSigned({ ...asked, ...details }, price)
   if (!isSamePayment(asked, listed))
     return {
       text: `The gateway asks for ${price} to ${asked.payTo}, and its price list says ${describeAmount(listed.amount, listed, known)} to ${listed.payTo}`,
@@ -46,7 +58,23 @@ function explanationOf(details: Partial<Asked>, { plan, limits, known }: Purchas
   return { text: `A purchase of ${plan.credits} credits costs ${price}, ${allowance}`, advice }
 }
 
-type Payment = Omit<Asked, 'limit'>
+function explanationOfSigned({ limit, openUntil }: Partial<Asked>, price: string) {
+  const until = openUntil === undefined ? '' : ` until ${minuteOf(openUntil)} UTC`
+  const end = openUntil === undefined ? '' : ` It ends by itself at ${minuteOf(openUntil)} UTC.`
+  const missing = signedLimits[limit ?? ''] ?? `no --max-payment allows it`
+  return {
+    text: `A payment of ${price} was signed earlier and is open${until}. It was not sent, because ${missing}; nothing else was signed`,
+    advice: `To send it, allow ${price} with --max-payment, and within --max-day if you give that.${end}`,
+  }
+}
+
+const signedLimits: Record<string, string> = {
+  perPayment: 'it is more than --max-payment',
+  perDay: 'it would exceed --max-day',
+  recipients: 'it is to another recipient than the plan names now',
+}
+
+type Payment = Pick<Asked, 'network' | 'asset' | 'payTo' | 'amount'>
 
 const isSamePayment = (one: Payment, other: Payment): boolean =>
   isSameAsset(one, other) &&

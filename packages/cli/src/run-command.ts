@@ -37,7 +37,7 @@ const stoppedWhilePaying = () =>
   new CommandError(
     'PAYMENT_PENDING',
     'Stopped during a payment',
-    'It stays stored: the next command that buys sends the same one, never a second one.',
+    'It stays stored: the next command that buys within its limits sends the same one, never a second one.',
     EXIT.PAYMENT_OPEN,
   )
 

@@ -1,4 +1,5 @@
 import { TollgateError } from '@tollgate/wallet'
+import { failureOf as toolFailureOf } from './mcp/failure'
 import { testPlan } from './testing/plan'
 import { withFunding } from './with-funding'
 
@@ -17,6 +18,17 @@ test.each<[string, Record<string, unknown>, string]>([
     ...{ code: 'PAYMENT_REFUSED', message: 'insufficient_funds', exitCode: 1 },
     advice: expect.stringContaining(`send some of ${asset} to 0xpayer;`) as string,
   })
+})
+
+test('a refused payment says until when its signature is valid', async () => {
+  const details = { openUntil: Date.parse('2026-11-25T17:57:01Z') / 1000 }
+  const refused = new TollgateError('PAYMENT_REFUSED', 'insufficient_funds', { details })
+  const sentence =
+    'The signed payment stays valid until 17:58 UTC: the next command within its limits sends it.'
+  expect(await withFunding(refused, [client])).toMatchObject({
+    advice: expect.stringContaining(sentence) as string,
+  })
+  expect(toolFailureOf(refused).advice).toContain(sentence.replace('command', 'call'))
 })
 
 test('a gateway on this machine may have a faucet', async () => {

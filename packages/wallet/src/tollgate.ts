@@ -4,7 +4,8 @@ import { createAccountFetch, type AccountRequest } from './gateway/account-fetch
 import { createCalls } from './gateway/calls.js'
 import { createGatewayClient, isSessionEnd } from './gateway/gateway-client.js'
 import { createPlanChoice } from './gateway/plan-choice.js'
-import { createPurchases, type BuyOptions, type OpenPayment, type Purchase } from './gateway/purchases.js'
+import { listOpenPayments, type OpenPayment } from './gateway/open-payments.js'
+import { createPurchases, type BuyOptions, type Purchase } from './gateway/purchases.js'
 import { isCallPath, pathBelow } from './gateway/routes.js'
 import { createSessions } from './gateway/sessions.js'
 import {
@@ -147,29 +148,12 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const plans = createPlanChoice({ gateway, wallet, limits, id: options.plan })
   const sessions = createSessions({ gateway, wallet, storage, events, plans, serviceName, now, closed })
   const log = createPaymentLog(storage, now)
-  const prepare = createPreparePayment({
-    wallet,
-    limits,
-    log,
-    storage,
-    events,
-    now,
-    nodeUrl,
-    closed,
-  })
-  const purchases = createPurchases({ gateway, sessions, log, prepare, storage, events, now, closed })
+  const preparing = createPreparePayment({ wallet, limits, log, storage, events, now, nodeUrl, closed })
+  const paying = { log, ...preparing, storage, events, now, closed }
+  const purchases = createPurchases({ gateway, sessions, ...paying })
   const calls = createCalls({ gateway, http, sessions, purchases, now, closed })
   const accountFetch = createAccountFetch({ gateway, http, sessions })
-  const payingFetch = createPayingFetch({
-    http,
-    payer: () => wallet.address(),
-    log,
-    prepare,
-    storage,
-    events,
-    now,
-    closed,
-  })
+  const payingFetch = createPayingFetch({ http, payer: () => wallet.address(), ...paying })
 
   /** Whatever a call waits for, `close()` and its signal end it. */
   const live = <T>(begin: (commit: () => void) => Promise<T>, signal?: AbortSignal) =>
@@ -231,7 +215,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     history: (page = {}) => live(async () => pageFrom(await gateway.history(await wallet.address(), page))),
     payments: (page = {}) => live(async () => pageFrom(await gateway.payments(await wallet.address(), page))),
     buy: ({ signal, wait = true } = {}) => live((commit) => purchases.buy({ signal, wait, commit }), signal),
-    openPayments: () => live(async () => purchases.openPayments(await wallet.address())),
+    openPayments: () => live(async () => listOpenPayments(await log.list(await wallet.address()), url)),
     keys: {
       list: () => live(() => inSession((token) => gateway.keys.list(token))),
       create: (key) => live(() => inSession((token) => gateway.keys.create(token, key))),

@@ -1,5 +1,6 @@
 import { isTollgateError } from '@tollgate/wallet'
 import { printableLines } from '../output/printable'
+import { adviceForSigned } from '../with-funding'
 import { findPrivateAddress } from './outbound-guard'
 
 /** What the model reads of a call that failed. */
@@ -41,7 +42,8 @@ function failureIn(error: unknown): ToolFailure {
     }
   if (isTollgateError(error)) {
     const { code, message, advice, details } = error
-    return { code, message: withToolNames(message), advice, details }
+    const valid = code === 'PAYMENT_REFUSED' ? adviceForSigned(details, 'call') : ''
+    return { code, message: withToolNames(message), advice: `${advice}${valid}`, details }
   }
   return {
     code: 'INTERNAL',

@@ -45,3 +45,7 @@ const textOf = (cell: Cell) => (cell === null || cell === undefined ? '' : print
 
 /** `2026-11-21T16:51:39.204Z` as `2026-11-21 16:51:39`, UTC. */
 export const time = (iso: string | null): string => (iso ?? '').replace('T', ' ').replace(/(\.\d+)?Z$/, '')
+
+/** Unix seconds as `17:58`, UTC, rounded up to the minute. */
+export const minuteOf = (seconds: number): string =>
+  new Date(Math.ceil(seconds / 60) * 60_000).toISOString().slice(11, 16)

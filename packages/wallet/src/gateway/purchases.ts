@@ -1,9 +1,11 @@
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
-import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
-import { findPriceBreach, type ListedPrice, type ProposedPayment } from '../limits.js'
-import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
+import { isExpired, openUntil, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
+import { findPriceBreach, type ListedPrice } from '../limits.js'
+import { type FindRefusal } from '../payments/allowance.js'
+import { eventOfPayment } from '../payments/payment-event.js'
+import { announcePending, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
 import { createRecordPaid } from '../payments/record-paid.js'
 import { createSingleFlight, type SingleFlight } from '../single-flight.js'
@@ -11,25 +13,14 @@ import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { randomId } from '../encoding.js'
 import { priceOf } from './choose-plan.js'
+import { createAssertMaySend } from './may-send.js'
+import { purposeOfCredits } from './open-payments.js'
 import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
 import { keyPart, type Account, type Session, type Sessions } from './sessions.js'
 import { type Plan } from './wire.js'
 
 /** `amount` is in the asset's smallest unit. */
 export type Purchase = { planId: number; amount: bigint; transaction: string; credits: number }
-
-/** A signed payment for credits of which the gateway has not said what became of it. */
-export type OpenPayment = ProposedPayment & {
-  planId: number
-  /** As the gateway's records have it; absent if it was signed by an older version. */
-  nonce?: string
-  /** In Unix milliseconds. */
-  signedAt: number
-  /** In Unix seconds: after it no chain takes the payment any more. */
-  validUntil?: number
-  /** The gateway has refused it so far: it takes it only if it is sent again. */
-  isRefused: boolean
-}
 
 export type BuyOptions = {
   /** `false`: fails with PURCHASE_UNDER_WAY while another tab, process or call of this wallet buys on the plan. Default: waits for it. */
@@ -54,12 +45,14 @@ export function createPurchases(parts: {
   sessions: Sessions
   log: PaymentLog
   prepare: PreparePayment
+  findRefusal: FindRefusal
   storage: WalletStorage
   events: Events
   now: () => number
   closed: AbortSignal
 }) {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
+  const assertMaySend = createAssertMaySend(parts)
   const recordPaid = createRecordPaid({ log, events, closed })
   /** By plan. */
   const topUps = new Map<number, SingleFlight<boolean>>()
@@ -112,25 +105,14 @@ export function createPurchases(parts: {
   const lockOf = ({ plan, address }: Account) =>
     `buy/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
 
-  const [BEFORE_PLAN, AFTER_PLAN] = ['credits of plan ', ` at ${gateway.url}`]
-  const purposeOf = ({ plan }: Account) => `${BEFORE_PLAN}${plan.id}${AFTER_PLAN}`
-
-  async function openPayments(address: string): Promise<OpenPayment[]> {
-    return (await log.list(address)).flatMap((payment) => {
-      const { purpose, state, nonce, signedAt, validUntil, isRefused = false } = payment
-      if (state !== 'open' || !purpose.startsWith(BEFORE_PLAN) || !purpose.endsWith(AFTER_PLAN)) return []
-      const planId = Number(purpose.slice(BEFORE_PLAN.length, -AFTER_PLAN.length))
-      const known = { ...(nonce !== undefined && { nonce }), ...(validUntil !== undefined && { validUntil }) }
-      return [{ ...eventOfPayment(payment), planId, signedAt, isRefused, ...known }]
-    })
-  }
+  const purposeOf = ({ plan }: Account) => purposeOfCredits(plan.id, gateway.url)
 
   async function buyOne(session: Session, caller: Caller): Promise<Purchase> {
     const earlier = (await log.list(session.address)).find(
       ({ purpose, state }) => purpose === purposeOf(session) && state === 'open',
     )
     if (earlier) {
-      const purchase = await deliver(session, earlier, { ...caller, isEarlier: true })
+      const purchase = await deliverEarlier(session, earlier, caller)
       if (purchase) return purchase
     }
     const { required, session: current } = await askPrice(session, caller)
@@ -143,9 +125,24 @@ export function createPurchases(parts: {
       isSingle: true,
       signal: caller.signal,
     })
-    const purchase = await deliver(current, payment, caller)
+    const purchase = await deliver(current, payment, {
+      ...caller,
+      announce: announcePending(events, payment),
+    })
     if (purchase) return purchase
     throw new TollgateError('PAYMENT_REFUSED', 'The gateway refused the payment until it expired')
+  }
+
+  async function deliverEarlier(
+    session: Session,
+    payment: StoredPayment,
+    caller: Caller,
+  ): Promise<Purchase | undefined> {
+    const announce = announcePending(events, payment)
+    const serverTime = async () => now() + (await askPrice(session, caller)).required.clockSkew
+    await assertMaySend(payment, { serverTime, announce, signal: caller.signal })
+    announce()
+    return deliver(session, payment, { ...caller, announce })
   }
 
   /** Read again if it seems to have changed since the plan was chosen. */
@@ -183,10 +180,8 @@ export function createPurchases(parts: {
   async function deliver(
     session: Session,
     payment: StoredPayment,
-    { signal, commit, isEarlier = false }: Caller & { isEarlier?: boolean },
+    { signal, commit, announce }: Caller & { announce: () => void },
   ): Promise<Purchase | undefined> {
-    const announce = announcePending(events, payment)
-    if (isEarlier) announce()
     // Its next answer may be lost.
     if (payment.isRefused) await log.setRefused(payment, false)
     const deadline = now() + MAX_WAIT_MS
@@ -248,7 +243,10 @@ export function createPurchases(parts: {
     }
     await log.setRefused(payment, true)
     throw new TollgateError('PAYMENT_REFUSED', message, {
-      details: { ...eventOfPayment(payment), reason: required.error, validUntil: payment.validUntil },
+      details: {
+        ...eventOfPayment(payment),
+        ...{ reason: required.error, validUntil: payment.validUntil, openUntil: openUntil(payment) },
+      },
     })
   }
 
@@ -271,7 +269,7 @@ export function createPurchases(parts: {
     return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
   }
 
-  return { buy, buyAfter, openPayments }
+  return { buy, buyAfter }
 }
 
 const isRefusal = (error: unknown): error is TollgateError =>

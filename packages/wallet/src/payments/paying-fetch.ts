@@ -8,7 +8,9 @@ import { type WalletStorage } from '../storage/storage.js'
 import { isExpired, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { parsePaymentRequired, receiptIn, type PaymentRequired } from './payment-required.js'
 import { createRecordPaid } from './record-paid.js'
-import { announcePending, eventOfPayment, type PreparePayment } from './prepare-payment.js'
+import { type FindRefusal } from './allowance.js'
+import { eventOfPayment } from './payment-event.js'
+import { announcePending, type PreparePayment } from './prepare-payment.js'
 
 /** A request that can be sent again: to `url`, with headers added. */
 export type RepeatableRequest = {
@@ -34,12 +36,13 @@ export function createPayingFetch(parts: {
   payer: () => Promise<string>
   log: PaymentLog
   prepare: PreparePayment
+  findRefusal: FindRefusal
   storage: WalletStorage
   events: Events
   now: () => number
   closed: AbortSignal
 }) {
-  const { http, log, prepare, storage, events, now, closed } = parts
+  const { http, log, prepare, findRefusal, storage, events, now, closed } = parts
   const recordPaid = createRecordPaid({ log, events, closed })
 
   return async (request: RepeatableRequest): Promise<Response> => {
@@ -48,7 +51,7 @@ export function createPayingFetch(parts: {
     const required = await readOffer(answer.clone(), request)
     if (!required) return answer
     const purpose = await purposeOf(request)
-    const paid = await payWithAbandoned(request, purpose)
+    const paid = await payWithAbandoned(request, purpose, required)
     return paid ?? pay({ ...request, url: answer.url || request.url }, purpose, required)
   }
 
@@ -75,17 +78,24 @@ export function createPayingFetch(parts: {
     })
   }
 
-  /** Undefined if no payment of this request was left behind. */
+  /**
+   * Undefined if no payment of this request was left behind. Only by sending it could one learn what became of it, so it is sent only
+   * within the limits until it has expired.
+   */
   async function payWithAbandoned(
     request: RepeatableRequest,
     purpose: string,
+    { clockSkew }: PaymentRequired,
   ): Promise<Response | undefined> {
     const payments = await log.list(await parts.payer())
     for (const payment of payments) {
       if (payment.purpose !== purpose || payment.state !== 'open') continue
       const answer = await storage.tryLock(lockOf(payment), async () => {
         const latest = (await log.list(payment.payer)).find(({ id }) => id === payment.id)
-        return latest?.state === 'open' ? deliver(request, latest, { mayBeTaken: true }) : undefined
+        if (latest?.state !== 'open') return undefined
+        const refuse = isExpired(latest, now(), now() + clockSkew) ? undefined : await findRefusal(latest)
+        if (refuse) throw refuse()
+        return deliver(request, latest, { mayBeTaken: true })
       })
       if (answer) return answer
     }

@@ -169,6 +169,10 @@ export function signedOf(payments: readonly StoredPayment[], asset: Asset): bigi
 /** For the clocks of the chain and of this machine to differ. */
 export const CLOCK_SKEW_SECONDS = 60
 
+/** In Unix seconds, when a payment that is open ends by itself; undefined if it has no end. */
+export const openUntil = ({ validUntil }: Pick<StoredPayment, 'validUntil'>): number | undefined =>
+  validUntil === undefined ? undefined : validUntil + CLOCK_SKEW_SECONDS
+
 /**
  * Whether no chain takes the payment any more, by this machine's clock and by the server's, if that is known: either may be ahead.
  * Both are in Unix milliseconds.

@@ -20,7 +20,11 @@ const usdc = { network: 'cosmos:hub-1', asset: 'uusdc', perPayment: 100n }
 const atom = { network: 'cosmos:hub-1', asset: 'uatom', perPayment: 10n }
 const never = () => new Promise<never>(() => undefined)
 
-type Given = Partial<Wallet> & { limits: Limits; fee?: { asset: string; amount: bigint }; offered?: Offer }
+type Given = Partial<Wallet> & {
+  limits: Limits | undefined
+  fee?: { asset: string; amount: bigint }
+  offered?: Offer
+}
 
 /** A wallet that counts its signatures. */
 function setUp({ limits, fee, offered = offer, ...changes }: Given) {
@@ -42,7 +46,7 @@ function setUp({ limits, fee, offered = offer, ...changes }: Given) {
   }
   const events = createEvents()
   const parts = { wallet, limits, log, storage, events, closed: closing.signal }
-  const prepare = createPreparePayment({ ...parts, now: () => NOW, nodeUrl: never })
+  const { prepare, findRefusal } = createPreparePayment({ ...parts, now: () => NOW, nodeUrl: never })
   const required = { offers: [offered], error: undefined, clockSkew: 0, resource: undefined, extensions: {} }
   const wish = {
     url: 'https://shop.example/report',
@@ -52,7 +56,7 @@ function setUp({ limits, fee, offered = offer, ...changes }: Given) {
     isSingle: false,
   }
   const pay = (signal?: AbortSignal, isSingle = false) => prepare({ ...wish, isSingle, signal })
-  return { pay, signed, closing, storage, log }
+  return { pay, findRefusal, signed, closing, storage, log }
 }
 
 describe('a fee that the payer bears', () => {
@@ -116,6 +120,67 @@ test('returns the open payment of a purpose that may have only one, and says so 
   const stored = await pay(undefined, true)
   expect(await pay(undefined, true)).toEqual(stored)
   expect([signed.length, await log.list('cosmos1me')]).toEqual([1, [{ ...stored, isSingle: true }]])
+})
+
+describe('a payment that a client with other limits has signed', () => {
+  const stored = {
+    ...{
+      position: 1,
+      id: 'earlier',
+      payer: 'cosmos1me',
+      purpose: 'GET report',
+      url: 'https://shop.example/report',
+    },
+    ...{ ...terms, amount: '100', fee: { asset: 'uatom', amount: '10' }, state: 'open' as const },
+    ...{ signedAt: NOW - 60_000, validUntil: NOW / 1000 + 90, header: {} },
+  }
+  const old = { ...stored, signedAt: NOW - 13 * 3_600_000 }
+  const [session, day] = [
+    { ...usdc, perSession: 199n },
+    { ...usdc, perDay: 199n },
+  ]
+
+  test.each<[string, Limits | undefined, typeof stored, string | undefined]>([
+    ['within the limits', { assets: [usdc, atom] }, stored, undefined],
+    ['without limits', undefined, stored, 'LIMIT_NOT_SET'],
+    ['of another asset', { assets: [atom] }, stored, 'LIMIT_NOT_SET'],
+    ['above perPayment', { assets: [{ ...usdc, perPayment: 99n }, atom] }, stored, 'LIMIT_REACHED'],
+    ['above perDay', { assets: [{ ...usdc, perDay: 99n }, atom] }, stored, 'LIMIT_REACHED'],
+    ['to another recipient', { assets: [usdc, atom], recipients: ['cosmos1a'] }, stored, 'LIMIT_REACHED'],
+    ['with a fee above its limit', { assets: [usdc, { ...atom, perPayment: 9n }] }, stored, 'LIMIT_REACHED'],
+    ['that counts once for its day', { assets: [{ ...usdc, perDay: 100n }, atom] }, stored, undefined],
+    ['of yesterday, above perDay', { assets: [{ ...usdc, perDay: 99n }, atom] }, old, 'LIMIT_REACHED'],
+  ])('%s', async (_name, limits, payment, code) => {
+    const { pay, findRefusal, signed, storage } = setUp({ limits })
+    await storage.create('payments/cosmos1me/0000000001', JSON.stringify(payment))
+    const refuse = await findRefusal(payment)
+    expect(refuse?.().code).toBe(code)
+    if (code === undefined) expect(await pay(undefined, true)).toMatchObject({ id: 'earlier' })
+    else await expect(pay(undefined, true)).rejects.toMatchObject({ code })
+    expect(signed).toEqual([])
+  })
+
+  test('says until when it is open, and what forbids it', async () => {
+    const known = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }
+    const { findRefusal } = setUp({ limits: { assets: [{ ...known, perPayment: '0.00009 USDC' }] } })
+    const refusal = (await findRefusal({ ...stored, ...known }))?.()
+    expect(refusal?.message).toBe(
+      'A payment of 0.0001 USDC was signed earlier and is open until 12:03 UTC, when it ends by itself. It was not sent, and no other one is signed in its place: A payment of 0.0001 USDC exceeds the limit perPayment of 0.00009 USDC',
+    )
+    expect(refusal?.details).toMatchObject({
+      ...{ amount: 100n, limit: 'perPayment', signedAt: stored.signedAt, openUntil: NOW / 1000 + 150 },
+    })
+  })
+
+  test.each([
+    ['perSession', session],
+    ['perDay', day],
+  ])('counts for %s of the client that sends it', async (limit, asset) => {
+    const { pay, findRefusal, storage } = setUp({ limits: { assets: [asset, atom] } })
+    await storage.create('payments/cosmos1me/0000000001', JSON.stringify(stored))
+    expect(await findRefusal(stored)).toBeUndefined()
+    await expect(pay()).rejects.toMatchObject({ code: 'LIMIT_REACHED', details: { limit } })
+  })
 })
 
 test('pays although old payments cannot be deleted', async () => {

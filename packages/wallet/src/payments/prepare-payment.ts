@@ -1,10 +1,9 @@
 import { assetAmount, describeAmount } from '../assets/asset-amount.js'
 import { TollgateError } from '../errors.js'
-import { type Events, type PaymentEvent } from '../events.js'
+import { type Events } from '../events.js'
 import {
   findBreach,
   findPriceBreach,
-  isSameAsset,
   type Breach,
   type Limits,
   type ListedPrice,
@@ -13,12 +12,14 @@ import {
 import { assertNotStopped, signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type PaymentFee, type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
+import { createAllowance } from './allowance.js'
 import { type Offer } from './offer.js'
 import { clockWrong } from './clock.js'
-import { CLOCK_SKEW_SECONDS, signedOf, signedOn, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { CLOCK_SKEW_SECONDS, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { eventOfPayment } from './payment-event.js'
 import { paymentHeader, type PaymentRequired } from './payment-required.js'
 
-export type PreparePayment = ReturnType<typeof createPreparePayment>
+export type PreparePayment = ReturnType<typeof createPreparePayment>['prepare']
 
 export type PaymentWish = {
   url: string
@@ -52,10 +53,10 @@ export function createPreparePayment(parts: {
   closed: AbortSignal
 }) {
   const { wallet, limits, log, storage, events, now, closed } = parts
-  /** Signed by this client. */
-  const own: StoredPayment[] = []
+  const allowance = createAllowance({ limits, log, events, now })
+  const { assertFeeAllowed, forbidden, spentOf } = allowance
 
-  return async (wish: PaymentWish): Promise<StoredPayment> => {
+  async function prepare(wish: PaymentWish): Promise<StoredPayment> {
     // Before `canPay`, which goes by the account.
     const payer = await untilStopped(() => wallet.address(), stopsOf(wish))
     const payable = wish.required.offers.filter((offer) => wallet.canPay(offer))
@@ -72,24 +73,31 @@ export function createPreparePayment(parts: {
     for (;;) {
       const known = await log.list(payer)
       const open = known.find(({ purpose, state }) => purpose === wish.purpose && state === 'open')
-      if (open && wish.isSingle) return open
+      if (open && wish.isSingle) return assertAllowed(open)
       const offer = chooseOffer(wish, payable, known)
       if (draft?.offer !== offer) draft = await draftOf(wish, offer)
-      assertFeeAllowed(wish, draft, known)
+      assertFeeAllowed(eventOf(wish.url, draft.offer), draft.fee, known)
       if (!draft.payment) {
         draft.payment = await sign(wish, draft, payer)
         if (draft.payment.fee) draft.fee = draft.payment.fee
         // Its user may have confirmed another one.
-        assertFeeAllowed(wish, draft, known)
+        assertFeeAllowed(eventOf(wish.url, draft.offer), draft.fee, known)
       }
       assertNotStopped(stopsOf(wish))
       const stored = await store(wish, payer, known, draft, draft.payment)
       if (stored) {
-        own.push(stored)
+        allowance.count(stored)
         await log.prune(known).catch(() => undefined)
         return stored
       }
     }
+  }
+
+  /** Signed while this client waited for the lock, perhaps within other limits. */
+  async function assertAllowed(payment: StoredPayment): Promise<StoredPayment> {
+    const refuse = await allowance.findRefusal(payment)
+    if (refuse) throw refuse()
+    return payment
   }
 
   function stopsOf({ signal }: PaymentWish): Stops {
@@ -109,29 +117,6 @@ export function createPreparePayment(parts: {
     const nearest = breaches.find(({ breach }) => breach.limit !== 'assets') ?? breaches[0]
     if (!nearest) throw new Error('There is no offer to choose from')
     throw forbidden(eventOf(url, nearest.offer), nearest.breach)
-  }
-
-  /** A fee is allowed as a payment of its amount would be. */
-  function assertFeeAllowed({ url }: PaymentWish, { offer, fee }: Draft, known: StoredPayment[]): void {
-    if (!limits || !fee) return
-    const asset = { network: offer.network, asset: fee.asset }
-    const spent = spentOf(known, asset)
-    const beside = isSameAsset(asset, offer) ? offer.amount : 0n
-    const total = { today: spent.today + beside, inSession: spent.inSession + beside }
-    const breach = findBreach(limits, { ...asset, amount: fee.amount }, total)
-    if (!breach) return
-    const message = `The payment bears a fee. ${breach.message}`
-    throw forbidden({ ...eventOf(url, offer), ...fee }, { ...breach, message })
-  }
-
-  function forbidden(event: PaymentEvent, { limit, message }: Breach): TollgateError {
-    events.emit('limit-reached', { ...event, limit })
-    const code = limit === 'assets' ? 'LIMIT_NOT_SET' : 'LIMIT_REACHED'
-    return new TollgateError(code, message, { details: { ...event, limit } })
-  }
-
-  function spentOf(known: readonly StoredPayment[], asset: { network: string; asset: string }) {
-    return { today: signedOn(known, asset, now()), inSession: signedOf(own, asset) }
   }
 
   async function draftOf(wish: PaymentWish, offer: Offer): Promise<Draft> {
@@ -205,6 +190,8 @@ export function createPreparePayment(parts: {
       ...(validUntil === undefined ? {} : { validUntil }),
     })
   }
+
+  return { prepare, findRefusal: allowance.findRefusal }
 }
 
 const eventOf = (url: string, { network, asset, payTo, amount }: Offer): ProposedPayment => ({
@@ -213,14 +200,6 @@ const eventOf = (url: string, { network, asset, payTo, amount }: Offer): Propose
   asset,
   payTo,
   amount,
-})
-
-export const eventOfPayment = ({ url, network, asset, payTo, amount }: StoredPayment): PaymentEvent => ({
-  url,
-  network,
-  asset,
-  payTo,
-  amount: BigInt(amount),
 })
 
 /** Emits `pending` when it is first called: the payment was sent, and what became of it is not known. */

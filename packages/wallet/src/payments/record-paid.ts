@@ -1,7 +1,7 @@
 import { type Events } from '../events.js'
 import { untilStopped } from '../stops.js'
 import { type PaymentLog, type StoredPayment } from './payment-log.js'
-import { eventOfPayment } from './prepare-payment.js'
+import { eventOfPayment } from './payment-event.js'
 
 const LONGEST_WAIT_MS = 5_000
 

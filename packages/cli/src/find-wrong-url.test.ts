@@ -36,6 +36,25 @@ afterAll(() => {
   for (const { server } of servers) server.close()
 })
 
+test.each([
+  ['gateway', '', 2, 'is a Tollgate gateway, and no facilitator'],
+  ['gateway', '/api/v1', 2, 'is a Tollgate gateway, and no facilitator'],
+  ['facilitator', '', 1, 'Nothing is served at this path'],
+])('`shop` at the URL of a %s%s', async (name, path, exitCode, message) => {
+  const environment = { TOLLGATE_SHOP_PASSWORD: 'a password of a shop' }
+  const { terminal, printed } = createTestTerminal({ environment })
+  const words = [
+    'shop',
+    'login',
+    '--email',
+    'me@shop.example',
+    '--facilitator',
+    `http://${origins[name]}${path}`,
+  ]
+  expect(await runProgram(words, { terminal, version: '1.2.3' })).toBe(exitCode)
+  expect(printed.stderr).toContain(message)
+})
+
 async function listPlans(url: string) {
   const { terminal, printed } = createTestTerminal()
   const exitCode = await runProgram(['plans', '--url', url], { terminal, version: '1.2.3' })

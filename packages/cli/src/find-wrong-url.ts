@@ -20,6 +20,20 @@ export async function explainUrl(error: unknown, url: string | undefined): Promi
   return (await findWrongUrl(url).catch(() => undefined)) ?? error
 }
 
+/** An error of `tollgate shop`, or that the URL of the facilitator is the one of a gateway. */
+export async function explainFacilitatorUrl(error: unknown, given: string | undefined): Promise<unknown> {
+  if (given === undefined || !(error instanceof CommandError) || !OF_ANOTHER_SERVER.includes(error.code))
+    return error
+  const url = withoutSecrets(given).replace(/\/api\/v1$/, '')
+  if ((await look(url)).kind !== 'gateway') return error
+  return usage(
+    `${url} is a Tollgate gateway, and no facilitator`,
+    'Give the URL of the facilitator with --facilitator; the one of a gateway is for --url.',
+  )
+}
+
+const OF_ANOTHER_SERVER = ['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'FACILITATOR_ERROR']
+
 /** Every refusal of a gateway has a code; other servers have the status or a page. */
 function mayBeTheUrl(error: unknown): boolean {
   if (!isTollgateError(error)) return false

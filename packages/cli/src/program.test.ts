@@ -84,6 +84,13 @@ test.each([
   })
 })
 
+test('an unknown command points to the list of commands', async () => {
+  expect((await run('zzzzzz')).stderr).toBe(
+    "Error: unknown command 'zzzzzz'\n`tollgate --help` lists the commands\n",
+  )
+  expect((await run('cal', '--json')).stderr).toContain('`tollgate --help` lists the commands')
+})
+
 test('--json is an argument after --', async () => {
   expect((await run('sell', '--', '--json')).stderr).toMatch(/^Error: /)
 })

@@ -183,8 +183,20 @@ function wantsJson(words: readonly string[]): boolean {
 
 function asUsageError({ code, message }: CommanderError): UsageError {
   if (code === 'commander.help') return new UsageError('Name a command: `tollgate --help` lists them')
-  return new UsageError(withoutKeys(message.replace(/^error: /, '').replaceAll(/\s+/g, ' ')))
+  return new UsageError(
+    withoutKeys(
+      withHelp(message)
+        .replace(/^error: /, '')
+        .trim()
+        .replaceAll(/\s+/g, ' '),
+    ),
+  )
 }
+
+const withHelp = (text: string): string =>
+  text.startsWith('error: unknown command')
+    ? `${text.trimEnd()}\n\`tollgate --help\` lists the commands\n`
+    : text
 
 function configure(program: Command, { stdout, stderr }: Terminal, isJson: boolean): void {
   program.exitOverride().configureOutput({
@@ -194,7 +206,7 @@ function configure(program: Command, { stdout, stderr }: Terminal, isJson: boole
       }),
     // Its error has the same, and is printed as JSON.
     writeErr: (text) => void (isJson || stderr.write(withoutKeys(text))),
-    outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
+    outputError: (text, write) => write(withHelp(text).replace(/^error: /, 'Error: ')),
     getOutHasColors: () => false,
     getErrHasColors: () => false,
     getOutHelpWidth: () => 80,

@@ -1,7 +1,7 @@
 import { isTollgateError } from '@tollgate/wallet'
 import { type Command } from 'commander'
 import { CommandError, EXIT } from './exit-codes'
-import { explainUrl } from './find-wrong-url'
+import { explainFacilitatorUrl, explainUrl } from './find-wrong-url'
 import { openClient, type ClientOptions, type DecidePayment, type OpenClient } from './open-client'
 import { createOutput, type Output } from './output/output'
 import { withFunding } from './with-funding'
@@ -50,7 +50,7 @@ export function createRun(parts: {
   return (handler) =>
     async (...all) => {
       const command = all.at(-1) as Command
-      const options = command.optsWithGlobals<ClientOptions>()
+      const options = command.optsWithGlobals<ClientOptions & { facilitator?: string }>()
       const output = outputOf(options, terminal, secrets)
       const stopping = new AbortController()
       const clients: OpenClient[] = []
@@ -87,6 +87,7 @@ export function createRun(parts: {
         stopping.signal.aborted || isAbort(error)
           ? EXIT.INTERRUPTED
           : explainUrl(error, options.url)
+              .then((explained) => explainFacilitatorUrl(explained, options.facilitator))
               .then((explained) => withFunding(explained, clients))
               .then(output.fail),
       )

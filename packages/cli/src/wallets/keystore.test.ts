@@ -11,6 +11,13 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const WALLET = new Wallet(`0x${'42'.repeat(32)}`)
 const CHEAP = { scrypt: { N: 1024 } }
 
+test('a keystore that does not exist names the command that makes one', async () => {
+  const file = join(folder, 'none.json')
+  await expect(readKeystore(file)).rejects.toThrow(
+    `The keystore ${file} cannot be read: there is no such file; make one with \`tollgate wallet new FILE\``,
+  )
+})
+
 test.each([
   ['of geth, with a ligature', '\uFB01ne password', (password: string) => Buffer.from(password)],
   ['of geth, with wide letters', '\uFF41\uFF42\uFF43', (password: string) => Buffer.from(password)],

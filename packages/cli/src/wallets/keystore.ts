@@ -11,7 +11,10 @@ export type Keystore = { file: string; json: string; address: string | undefined
 /** An encrypted JSON keystore, version 3 (as of geth). @throws UsageError */
 export async function readKeystore(file: string): Promise<Keystore> {
   const json = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`The keystore ${withoutKeys(file)} cannot be read (${codeOf(cause)})`, { cause })
+    const code = codeOf(cause)
+    const reason =
+      code === 'ENOENT' ? 'there is no such file; make one with `tollgate wallet new FILE`' : code
+    throw new UsageError(`The keystore ${withoutKeys(file)} cannot be read: ${reason}`, { cause })
   })
   const { isKeystoreJson } = await import('ethers')
   if (!isKeystoreJson(json))
@@ -98,4 +101,4 @@ async function addressIn(json: string): Promise<string | undefined> {
 }
 
 export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown'

@@ -37,7 +37,9 @@ test('retry replaces a pending transaction at once, and the payment settles once
   expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT }])
   const { rows } = await pool.query('SELECT retry_requested_at FROM settlements')
   expect(rows).toEqual([{ retry_requested_at: null }])
-  expect(await command('show', '1')).toMatch(/success reported [^]*Next: none-settled/)
+  expect(await command('show', '1')).toMatch(
+    /success reported [^]*Next: nothing to do, it is paid \(none-settled/,
+  )
 })
 
 test('list shows the problem of a payment, which settles once the last_error is resolved', async () => {

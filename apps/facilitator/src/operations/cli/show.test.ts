@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hashes, newOperator, payer, signer, type Operator } from '../../testing/operator'
-import { type NextStep } from '../settlements/next-step'
+import { nextStepTexts, type NextStep } from '../settlements/next-step'
 
 let here: Operator
 beforeAll(async () => (here = await newOperator()))
@@ -131,7 +131,7 @@ describe('facilitator settlements show', () => {
       const { code, out } = await here.settlements('show', id.toString())
       expect([code, out.trim().split('\n').at(-1)]).toEqual([
         0,
-        `Next: ${step} (docs/operate/runbook.md#next-steps)`,
+        `Next: ${nextStepTexts[step]} (${step} in docs/operate/runbook.md#next-steps)`,
       ])
       const { out: json } = await here.settlements('show', id.toString(), '--json')
       expect(JSON.parse(json)).toMatchObject({ next: step, runbook: 'docs/operate/runbook.md#next-steps' })

@@ -1,4 +1,4 @@
-import { NEXT_STEPS_RUNBOOK, nextStepOf } from '../settlements/next-step'
+import { NEXT_STEPS_RUNBOOK, nextStepOf, nextStepTexts } from '../settlements/next-step'
 import {
   type FeeAllocation,
   type SentTransaction,
@@ -12,7 +12,8 @@ type Fact = readonly [name: string, value: string]
 export function showText(settlement: SettlementDetail): string {
   const facts = [...factsOf(settlement), ...transactionFactsOf(settlement.transaction)]
   const lines = columns(facts.map(([name, value]) => [`  ${name}`, value]))
-  return `Settlement ${settlement.id}: ${settlement.state}\n${lines}\nNext: ${nextStepOf(settlement)} (${NEXT_STEPS_RUNBOOK})\n`
+  const step = nextStepOf(settlement)
+  return `Settlement ${settlement.id}: ${settlement.state}\n${lines}\nNext: ${nextStepTexts[step]} (${step} in ${NEXT_STEPS_RUNBOOK})\n`
 }
 
 function factsOf(settlement: SettlementDetail): Fact[] {

@@ -7,6 +7,23 @@ export type NextStep = SettlementNextStep
 
 export const NEXT_STEPS_RUNBOOK = 'docs/operate/runbook.md#next-steps'
 
+/** For operators, before the code that the runbook explains. */
+export const nextStepTexts: Record<NextStep, string> = {
+  'wait-for-signature': 'wait until it is signed; nothing was sent',
+  'wait-for-another-attempt': 'wait: it is sent once more',
+  'resend-after-reorg': 'wait: a reorg dropped it, and it is sent again',
+  'wait-for-block': 'wait for a block',
+  'wait-for-payer-transaction': 'wait: the transaction is the payer’s, and is resent as it is',
+  'wait-for-node': 'check the node and the signer’s balance: no node has accepted it',
+  'wait-for-confirmations': 'wait for confirmations',
+  'resolve-superseded-transaction': 'wait: another transaction used the nonce, and the payment is checked',
+  'wait-after-reorg': 'wait: a reorg dropped it, and the same transaction is sent again',
+  'none-settled': 'nothing to do, it is paid',
+  'none-failed': 'nothing to do, it failed and the payer was not charged',
+  'notify-client-of-reversal': 'tell the client that the payment was reversed',
+  'notify-client-of-mismatch': 'tell the client that another amount was moved',
+}
+
 /** What the next step depends on. */
 export type Progress = Pick<SettlementDetail, 'state' | 'attempts' | 'successReportedAt' | 'errorReason'> & {
   transaction: Pick<SentTransaction, 'state' | 'nonce' | 'acceptedAt'> | null

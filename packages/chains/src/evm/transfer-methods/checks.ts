@@ -35,8 +35,6 @@ const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, network
 
 /** `extra` holds the domain that the payer was asked to sign. With another domain than the token's own nothing can settle. */
 const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
-  if (token.assetTransferMethod === undefined && (token.name === undefined || token.version === undefined))
-    return refuse('invalid_payment_requirements', 'the asset has no known EIP-712 domain')
   for (const part of ['name', 'version'] as const)
     if (extra?.[part] !== undefined && token[part] !== undefined && extra[part] !== token[part])
       return refuse(

@@ -6,17 +6,17 @@ export const YAML = { lineWidth: 0, version: '1.1' } as const
 export type Templates = {
   /** A place for the value of a template expression. */
   value: (expression: string) => string
-  /** For a whole mapping. */
+  /** It is put in the place of a whole mapping. */
   block: (expression: string) => string
   /** A line that is there if the value is set. */
   line: (value: string) => string
   /** A line with this value, which is there unless the expression is true. */
   unless: (expression: string, value: string) => string
-  /** For the variables of a service. */
+  /** It is put in the place of a service's variables. */
   variables: (expression: string) => string
   /** A value that is there if the expression is true. */
   when: (expression: string, value: object) => string
-  /** For a text of several lines. */
+  /** It is put in the place of a text of several lines. */
   text: (value: string) => string
   fill: (yaml: string) => string
 }

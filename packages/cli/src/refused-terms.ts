@@ -15,7 +15,7 @@ type Asked = {
   limit: string
   /** If it was signed earlier; in Unix milliseconds. */
   signedAt: number
-  /** In Unix seconds. */
+  /** Unix seconds. */
   openUntil: number
 }
 

@@ -29,7 +29,7 @@ export default function Bars({ label, bars, series, format = readableNumber }: P
           series={[...series]}
           withLegend={series.length > 1}
           valueFormatter={format}
-          // Without a format they are whole numbers.
+          // They are whole numbers if no format is given.
           yAxisProps={{ allowDecimals: format !== readableNumber }}
           tickLine="none"
           gridAxis="x"

@@ -13,7 +13,7 @@ const MOVED = ['settled', 'credited', 'disputed']
 const UNDER_WAY = ['received', 'settling']
 
 /**
- * For payments for credits that were signed earlier, perhaps by a client with other limits. To send one that the gateway does not know,
+ * Payments for credits may have been signed earlier by a client with other limits. To send one that the gateway does not know,
  * or has refused, is to pay.
  */
 export function createAssertMaySend(parts: {

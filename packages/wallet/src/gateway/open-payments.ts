@@ -5,11 +5,11 @@ import { type StoredPayment } from '../payments/payment-log.js'
 /** A signed payment for credits of which the gateway has not said what became of it. */
 export type OpenPayment = ProposedPayment & {
   planId: number
-  /** As the gateway's records have it; absent if it was signed by an older version. */
+  /** The gateway's records have it too; it is absent if an older version signed the payment. */
   nonce?: string
-  /** In Unix milliseconds. */
+  /** Unix milliseconds. */
   signedAt: number
-  /** In Unix seconds: after it no chain takes the payment any more. */
+  /** Unix seconds: no chain takes the payment after it. */
   validUntil?: number
   /** The gateway has refused it so far: it takes it only if it is sent again. */
   isRefused: boolean
@@ -17,7 +17,7 @@ export type OpenPayment = ProposedPayment & {
 
 const around = (url: string) => ['credits of plan ', ` at ${url}`] as const
 
-/** As a stored payment names what it is for. */
+/** A stored payment names its purpose so. */
 export function purposeOfCredits(planId: number, url: string): string {
   const [before, after] = around(url)
   return `${before}${planId}${after}`

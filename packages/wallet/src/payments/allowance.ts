@@ -72,7 +72,7 @@ export function createAllowance(parts: {
     throw forbidden({ ...payment, ...fee }, { ...breach, message })
   }
 
-  /** Beside the amount, if both are of one asset. */
+  /** A fee in the asset of the payment counts together with its amount. */
   function feeBreach(
     allowed: Limits,
     { network, asset, amount }: PaymentEvent,

@@ -169,7 +169,7 @@ export function signedOf(payments: readonly StoredPayment[], asset: Asset): bigi
 /** For the clocks of the chain and of this machine to differ. */
 export const CLOCK_SKEW_SECONDS = 60
 
-/** In Unix seconds, when a payment that is open ends by itself; undefined if it has no end. */
+/** The Unix second at which a payment that is open ends by itself; undefined if it has no end. */
 export const openUntil = ({ validUntil }: Pick<StoredPayment, 'validUntil'>): number | undefined =>
   validUntil === undefined ? undefined : validUntil + CLOCK_SKEW_SECONDS
 

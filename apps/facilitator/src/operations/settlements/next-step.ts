@@ -7,7 +7,7 @@ export type NextStep = SettlementNextStep
 
 export const NEXT_STEPS_RUNBOOK = 'docs/operate/runbook.md#next-steps'
 
-/** For operators, before the code that the runbook explains. */
+/** Operators read it before the code that the runbook explains. */
 export const nextStepTexts: Record<NextStep, string> = {
   'wait-for-signature': 'wait until it is signed; nothing was sent',
   'wait-for-another-attempt': 'wait: it is sent once more',

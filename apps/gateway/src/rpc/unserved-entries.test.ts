@@ -49,7 +49,7 @@ test.each<[string, Buffer, ReturnType<typeof answered>, number]>([
   expect(creditsOfUnserved(payload, batch, weights)).toEqual({ credits: expected, provoked: 0 }),
 )
 
-test('credits of entries that were refused for what they ask are told apart', () => {
+test('credits of entries that were refused for what they ask are counted by themselves', () => {
   const refused = new Map([
     [0, 'rate_limit' as const],
     [1, 'query_limit' as const],
